@@ -121,6 +121,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await lost.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
     const whole = await lost.locator(".tablerow", { hasText: "request-*" }).innerText();
     expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
+    expect(await page.locator("dl", { hasText: "CPUs" }).innerText()).toContain("The machine has 2 CPUs; the container may use 1.");
     expect(await row(page, "POST /stock").innerText()).toContain("60");
     await expect.poll(() => page.getByLabel("Locks whose owner had no CPU").innerText()).toContain("Stock.lock");
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
@@ -298,6 +299,9 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const { page, context, complaints } = await visit(`${address()}#/waitfor?mode=threads`);
     await page.locator(".graph .node", { hasText: "indexer-1" }).waitFor();
     expect(await page.locator(".findings li").first().innerText()).toMatch(/indexer-1 blocks others/);
+    // Names are as large as the rest of the page, however large the graph is.
+    const heights = await page.locator(".graph text").evaluateAll((all) => all.filter((one) => one.textContent).map((one) => parseFloat(getComputedStyle(one).fontSize) * (one as SVGGraphicsElement).getScreenCTM()!.d));
+    expect(Math.min(...heights)).toBeGreaterThanOrEqual(11);
     await page.locator(".graph .edge").first().press("Enter");
     await page.waitForFunction(() => location.hash.startsWith("#/locks"));
     expect(complaints).toEqual([]);
@@ -423,6 +427,43 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.goto(`${address()}#/locks?lock=Stock`);
     await page.locator(".chain", { hasText: "Who held the lock" }).getByRole("link", { name: "Stock.rebuildIndex" }).click();
     await page.waitForFunction(() => location.hash.includes("sandwich=com.acme.shop.Stock.rebuildIndex"));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("shows one flame graph of the threads that are chosen among the lanes", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/threads`);
+    await page.getByLabel("choose request-1", { exact: true }).click();
+    await page.locator(".lane", { hasText: "request-2" }).locator("canvas").click({ modifiers: ["Shift"] });
+    await page.getByRole("link", { name: "Flame graph of these 2 threads" }).click();
+    await page.waitForFunction(() => location.hash.includes("profile") && new URLSearchParams(location.hash.split("?")[1]).getAll("threads").length === 2);
+    const total = async () => (await page.locator(".flame g[data-frame]").first().getAttribute("aria-label"))!;
+    const { rows } = breakdown("shop.jfr", ["contender-thread"]);
+    const time = (wanted: RegExp) => duration(rows.filter(({ value }) => wanted.test(value)).reduce((sum, { total_ns }) => sum + total_ns, 0));
+    await expect.poll(total).toContain(`all: ${time(/^request-[12]$/)} (100 %)`);
+    const again = await visit(page.url());
+    await again.page.getByRole("button", { name: "remove: only thread request-2" }).click();
+    await expect.poll(async () => (await again.page.locator(".flame g[data-frame]").first().getAttribute("aria-label"))!).toContain(`all: ${time(/^request-1$/)} (100 %)`);
+    expect([...complaints, ...again.complaints]).toEqual([]);
+    await context.close();
+    await again.context.close();
+  });
+
+  it("marks on a lane when its thread had a lock that others waited for, and says for how long", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/threads?range=2000000000-3000000000`);
+    const lane = page.locator(".lane", { hasText: "indexer-1" }).locator("canvas");
+    await page.getByText("has a lock that others wait for").waitFor();
+    // The indexer has the stock from 20 to 320 ms; the mark is the lowest pixel of its lane.
+    const mark = (part: number) => lane.evaluate((one: HTMLCanvasElement, at) => {
+      const copy = new OffscreenCanvas(one.width, one.height).getContext("2d", { willReadFrequently: true })!;
+      copy.drawImage(one, 0, 0);
+      return copy.getImageData(Math.floor(at * one.width), one.height - 1, 1, 1).data[3]! > 0;
+    }, part);
+    await expect.poll(() => mark(0.2)).toBe(true);
+    expect([await mark(0.005), await mark(0.6)]).toEqual([false, false]);
+    const box = (await lane.boundingBox())!;
+    await page.mouse.move(box.x + 0.2 * box.width, box.y + box.height / 2);
+    await expect.poll(() => lane.getAttribute("title")).toMatch(/others were blocked \d+(\.\d+)? ms on locks it had in 3\.\d+ ms$/);
     expect(complaints).toEqual([]);
     await context.close();
   });

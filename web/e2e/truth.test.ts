@@ -214,6 +214,16 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
     if (facts.samplesWeighted) expect(time).toBe(samples!.running_ns);
   });
 
+  it("has of chosen threads what it has of each of them", async () => {
+    const all = await ask({ ask: "group", scope: scope(), by: ["contender-thread"], intervals: 1, limit: 100_000 });
+    const two = all.value.map((thread, at) => ({ thread, total: all.total[at]! })).slice(0, 2);
+    const threads = two.map(({ thread }) => embedded.names(0).thread(thread).key);
+    const chosen = await ask({ ask: "group", scope: scope({ threads }), by: ["contender-thread"], intervals: 1, limit: 100_000 });
+    expect(chosen.value.map((thread, at) => ({ thread, total: chosen.total[at]! }))).toEqual(two);
+    const { totalNs } = await ask({ ask: "group", scope: scope({ threads: ["nobody#0"] }), by: [], intervals: 1, limit: 1 });
+    expect(totalNs).toBe(0);
+  });
+
   it("says how much of the time it knows no stacks of, and nothing is more than the whole", async () => {
     for (const by of [["lock-name", "owner-method"], ["owner-chain"], ["contender-thread", "contender-method", "owner-thread"], ["owner-method", "time"]] as Aspect[][]) {
       for (const part of [null, [0.2, 0.4]] as ([number, number] | null)[]) {

@@ -100,6 +100,7 @@ fn questions(to: u64) -> Vec<(&'static str, Query)> {
         kinds: blocked,
         within: Vec::new(),
         stacks: None,
+        threads: None,
     };
     let context = Scope { kinds: Kind::ALL[2..].to_vec(), ..all.clone() };
     let part = Scope { from: to / 3, to: to / 2, ..all.clone() };

@@ -232,6 +232,10 @@ pub struct Scope {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub stacks: Option<Stacks>,
+    /// Keys of the only threads that count; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub threads: Option<Vec<String>>,
 }
 
 /// A question.

@@ -5,6 +5,7 @@ use crate::keys;
 use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, STACKS, TOTALS};
+use std::collections::HashSet;
 
 /// A scope, looked up in a recording's names once, so that a row is decided by
 /// its numbers.
@@ -57,7 +58,7 @@ impl<'a> Selection<'a> {
             to: scope.to.max(scope.from),
             kinds: scope.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u32),
             services: filter.services,
-            threads: threads(filter, names),
+            threads: both(threads(filter, names), chosen(scope.threads.as_deref(), names)),
             locks: locks(filter, names),
             chains: chains(filter, names),
             stacks: scope.stacks.as_ref().map(|wanted| (wanted.of, stacks(wanted, names))),
@@ -125,6 +126,20 @@ fn threads(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
     let threads = matching(&filter.thread, names.threads().iter().map(|thread| thread.name.as_str()))?;
     let group = |place: usize| names.threads().get(place).is_some_and(|thread| groups[thread.group as usize]);
     Some(threads.into_iter().enumerate().map(|(place, named)| named || group(place)).collect())
+}
+
+/// The threads that are chosen by their keys.
+fn chosen(keys: Option<&[String]>, names: &Names) -> Option<Vec<bool>> {
+    let keys: HashSet<&str> = keys?.iter().map(String::as_str).collect();
+    Some(names.threads().iter().map(|thread| keys.contains(thread.key.as_str())).collect())
+}
+
+/// What meets two conditions.
+fn both(one: Option<Vec<bool>>, other: Option<Vec<bool>>) -> Option<Vec<bool>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.into_iter().zip(other).map(|(one, other)| one && other).collect()),
+        (one, other) => one.or(other),
+    }
 }
 
 /// By a lock's name, what the code calls it, or its class.

@@ -103,7 +103,11 @@ within: Array<Pick>,
 /**
  * Conditions on a call stack; none if absent.
  */
-stacks?: Stacks, };
+stacks?: Stacks, 
+/**
+ * Keys of the only threads that count; all if absent.
+ */
+threads?: Array<string>, };
 
 /**
  * A question.

@@ -7,9 +7,9 @@ import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
-import { spentOf } from "./spent";
+import { cpusOf, spentOf } from "./spent";
 import { addUp, states } from "./states";
-import { edgesOf, rootsOf } from "./waitfor";
+import { edgesOf, folded, OTHERS, rootsOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
 function groups(told: [path: number[], total: number][]): Groups {
@@ -74,6 +74,13 @@ describe("states of threads", () => {
     ]));
     expect(rows.map(({ value, lost, share }) => [value, lost, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
   });
+  it("the machine has as many CPUs as its time has seconds per second", () => {
+    const machine = { busy: 30e9, stolen: 1e9, idle: 8.9e9 };
+    expect(cpusOf({ machine, quota: null, coveredNs: 10e9 })).toEqual({ machine: 4, limit: null });
+    const quota = { quota: 150e6, period: 100e6, periods: 1, throttledPeriods: 0, throttled: 0 };
+    expect(cpusOf({ machine, quota, coveredNs: 10e9 }).limit).toBe(1.5);
+    expect(cpusOf({ machine: { busy: 0, stolen: 0, idle: 0 }, quota: { ...quota, quota: 0 }, coveredNs: 0 })).toEqual({ machine: null, limit: null });
+  });
   it("totals are told with the path above them", () => {
     const told: [number[], number, number][] = [];
     addUp(groups([[[7, 0], 1], [[7, 3], 2], [[9, 1], 4]]), 1, (path, interval, total) => told.push([path, interval, total]));
@@ -89,6 +96,15 @@ describe("who blocks whom", () => {
   });
   it("chains lead to who is not blocked itself", () => {
     expect(rootsOf(told.edges)).toEqual([{ node: 2, total: 50, chain: [3, 1, 2] }]);
+  });
+  it("those with least time are one node, which has all of their time", () => {
+    const edges = [{ from: 1, to: 9, total: 50 }, { from: 2, to: 9, total: 30 }, { from: 3, to: 9, total: 5 }, { from: 4, to: 3, total: 4 }, { from: 4, to: 9, total: 2 }];
+    expect(folded(edges, 5)).toEqual({ edges, folded: 0 });
+    expect(folded(edges, 4)).toEqual({ edges: [{ from: 1, to: 9, total: 50 }, { from: 2, to: 9, total: 30 }, { from: OTHERS, to: 9, total: 7 }, { from: OTHERS, to: OTHERS, total: 4 }], folded: 2 });
+    const many = Array.from({ length: 400 }, (_, at) => ({ from: at + 1, to: 0, total: 1000 - at }));
+    const drawn = folded(many, 20);
+    expect([new Set(drawn.edges.flatMap(({ from, to }) => [from, to])).size, drawn.folded]).toEqual([20, 382]);
+    expect(drawn.edges.reduce((sum, { total }) => sum + total, 0)).toBe(many.reduce((sum, { total }) => sum + total, 0));
   });
   it("circles end", () => {
     expect(rootsOf([{ from: 1, to: 2, total: 9 }, { from: 2, to: 1, total: 9 }])).toEqual([]);

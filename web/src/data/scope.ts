@@ -118,7 +118,7 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   const kinds = scope.kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
   const { filter, from } = scope;
   const to = Math.max(scope.to, from);
-  const threads = matchingThreads(filter.thread, head);
+  const threads = both(matchingThreads(filter.thread, head), chosen(scope.threads, head));
   const locks = matchingLocks(filter.lock, head);
   const chains = matchingChains(filter.method, head);
   const stacks = scope.stacks ? { values: valuesOf(scope.stacks.of, recording), chains: matchingStacks(scope.stacks, head) } : null;
@@ -156,6 +156,18 @@ function matchingThreads(wanted: string, head: Head): boolean[] | null {
   const threads = matching(wanted, head.threads.map((thread) => thread.name));
   if (!groups || !threads) return null;
   return threads.map((named, place) => named || groups[head.threads[place]!.group]!);
+}
+
+/** The threads that are chosen by their keys. */
+function chosen(keys: string[] | undefined, head: Head): boolean[] | null {
+  if (!keys) return null;
+  const wanted = new Set(keys);
+  return head.threads.map((thread) => wanted.has(thread.key));
+}
+
+/** What meets two conditions. */
+function both(one: boolean[] | null, other: boolean[] | null): boolean[] | null {
+  return one && other ? one.map((meets, place) => meets && other[place]!) : (one ?? other);
 }
 
 /** By a lock's name, what the code calls it, or its class. */

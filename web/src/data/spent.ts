@@ -1,5 +1,5 @@
 // What threads used and lost, from groups by something and kind.
-import { KINDS, type Groups, type Kind } from "./contract";
+import { KINDS, type Groups, type Kind, type Steal } from "./contract";
 
 /** Kinds of rows that the agent measures, interval by interval. */
 export const MEASURED: Kind[] = ["ran", "stolen", "throttled", "queued"];
@@ -16,6 +16,13 @@ export interface SpentRow {
   lost: number;
   /** As part of the time in which it could have run. */
   share: number;
+}
+
+/** CPUs of the machine, and how many of them the container's quota lets the process use; null where that is not known or not limited. */
+export function cpusOf({ machine, quota, coveredNs }: Pick<Steal, "machine" | "quota" | "coveredNs">): { machine: number | null; limit: number | null } {
+  // Time runs on every CPU at once, whatever it does.
+  const cpus = coveredNs > 0 ? Math.round((machine.busy + machine.stolen + machine.idle) / coveredNs) : 0;
+  return { machine: cpus > 0 ? cpus : null, limit: quota && quota.quota > 0 && quota.period > 0 ? quota.quota / quota.period : null };
 }
 
 /** Rows of groups by something, then kind; most lost time first. */

@@ -20,6 +20,26 @@ export function edgesOf(groups: Groups): { edges: Edge[]; unblamed: number } {
   return { edges: edges.sort((a, b) => b.total - a.total), unblamed };
 }
 
+/** Stands for all that are not drawn one by one. */
+export const OTHERS = -1;
+
+/** The same edges where those with least blocked time, their own and that of others, are one node; and how many those are. */
+export function folded(edges: Edge[], most: number): { edges: Edge[]; folded: number } {
+  const times = new Map<number, number>();
+  for (const { from, to, total } of edges) for (const node of new Set([from, to])) times.set(node, (times.get(node) ?? 0) + total);
+  if (times.size <= most) return { edges, folded: 0 };
+  const kept = new Set([...times].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, most - 1).map(([node]) => node));
+  const place = (node: number) => (kept.has(node) ? node : OTHERS);
+  const sums = new Map<string, Edge>();
+  for (const edge of edges) {
+    const [from, to] = [place(edge.from), place(edge.to)];
+    const sum = sums.get(`${from} ${to}`);
+    if (sum) sum.total += edge.total;
+    else sums.set(`${from} ${to}`, { from, to, total: edge.total });
+  }
+  return { edges: [...sums.values()].sort((a, b) => b.total - a.total), folded: times.size - kept.size };
+}
+
 export interface Root {
   node: number;
   total: number;

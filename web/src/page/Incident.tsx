@@ -225,7 +225,7 @@ function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups;
       </ol>
       {offCpu > owners.totalNs / 100 && (
         <p class="hint">
-          For {duration(offCpu)} ({percent(offCpu / owners.totalNs)} of the blocked time) the owner was probably runnable but off-CPU: see <a href={address({ page: "steal" })}>Steal</a>. The bars above include this time.
+          For {duration(offCpu)} ({percent(offCpu / owners.totalNs)} of the blocked time) the owner was probably runnable but off-CPU: see <a href={address({ page: "steal" })}>CPU shortage</a>. The bars above include this time.
         </p>
       )}
       <p class="hint">{times(inside.count, "sample")} of owners, each counted for every thread that was blocked. Percentages are of {weighted ? `the ${duration(whole)} blocked by a known owner` : "all these samples"}.</p>

@@ -1,8 +1,8 @@
-// What the environment took: time in which threads were ready and did not run.
+// Lack of CPU: time in which threads were runnable and did not run.
 import { useMemo } from "preact/hooks";
 import { KINDS, type Kind, type Scope, type Steal as Taken } from "../data/contract";
 import { average } from "../data/intervals";
-import { linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
+import { cpusOf, linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -35,7 +35,7 @@ export function Steal() {
     <>
       <div class="columns">
         <div>
-          <OverTime />
+          <OverTime steal={steal} />
         </div>
         <div>
           <Facts steal={steal} />
@@ -63,6 +63,7 @@ function Facts({ steal }: { steal: Taken }) {
         The process was ready for {duration(process.corrected + lostOf(process))} and off-CPU for <b>{percent(process.lostShare)}</b> of it.
       </p>
       <dl>
+        <Fact name="CPUs" value={cpusText(steal)} />
         <Fact name="stolen" value={`${duration(process.stolen)} of the process; of the machine ${duration(machine.stolen)} (${percent(share)} of the time in which it had work)`} />
         <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
         <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not reported by this kernel"} />
@@ -86,7 +87,14 @@ function lostOf({ stolen, throttled, queued }: { stolen: number; throttled: numb
   return stolen + Math.max(throttled, queued);
 }
 
-function OverTime() {
+/** `The machine has 2 CPUs; the container may use 1.50 of them.` */
+function cpusText(steal: Taken): string {
+  const { machine, limit } = cpusOf(steal);
+  const has = machine === null ? "The number of CPUs is not known" : `The machine has ${times(machine, "CPU")}`;
+  return limit === null ? `${has}.` : `${has}; the container may use ${limit.toPrecision(3).replace(/\.?0+$/, "")}.`;
+}
+
+function OverTime({ steal }: { steal: Taken }) {
   const whole = useDuration();
   const scope: Scope = { ...scopeOf(view.value, whole, MEASURED), from: 0, to: whole };
   const { made, query } = overTime(scope, ["kind"], 10, INTERVALS);
@@ -108,6 +116,7 @@ function OverTime() {
             <i class="swatch" style={{ background: colour }} /> {label}
           </span>
         ))}
+        <span class="hint push">{cpusText(steal)}</span>
       </div>
       <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={made.edges} series={series} stacked whole height={170}
         range={view.value.range} onBrush={(range) => show({ range })} format={(value) => value.toFixed(0)} />

@@ -1,9 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
 import { ONLY_SUMS, type ContentionKey } from "../data/lanes";
-import { rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { linesOver } from "../data/spent";
+import { intervalAt, type Cut } from "../data/intervals";
+import { overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
 import { ALL_STACKS } from "../state/address";
@@ -21,6 +23,10 @@ const ROW = 24;
 const NAME_WIDTH = 190;
 const MOST = 300;
 const PIXELS = 1000;
+/** Intervals in which a lane says that its thread had a lock that others waited for. */
+const OWNING_INTERVALS = 300;
+/** Width of the box that chooses a lane. */
+const BOX_WIDTH = 20;
 const KINDS_SHOWN: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive"];
 /** Heights within a lane: what blocks stands out. */
 const HEIGHTS: Record<Kind, number> = {
@@ -51,6 +57,9 @@ export function Threads() {
   const answers = useAnswers({ ask: "lanes" as const, scope, first: 0, count: MOST, pixels: PIXELS });
   const picked = useAnswers({ ask: "stretch" as const, recording, ...(wanted ?? { kind: "monitor" as const, start: 0, thread: "" }) });
   const stretch = wanted === null ? null : (picked?.[0].stretch ?? null);
+  const owned = overTime(scopeOf(view.value, whole), ["owner-thread"], MOST, OWNING_INTERVALS);
+  const owners = useAnswers(owned.query);
+  const owning = useMemo(() => owners && { cut: owned.made, times: linesOver(owners[0], owned.made.intervals) }, [owners]);
   const extra = useExtraLanes(scope, stretch, answers?.[0].lanes ?? [], names);
   if (!answers) return <p aria-busy="true">…</p>;
   const { lanes, threads } = answers[0];
@@ -68,12 +77,18 @@ export function Threads() {
               <i class="swatch" style={{ background: COLOURS[one] }} /> {KIND_WORDS[one]}
             </span>
           ))}
+          {owning && all.some((lane) => owning.times.has(lane.thread)) && (
+            <span title="Blocked time of the others, by intervals; the paler, the less. Threads whose owner is not known are not in it">
+              <i class="swatch owning" /> has a lock that others wait for
+            </span>
+          )}
           <span class="hint push">
             {summed && "Pale: short contentions, of which only the sum is kept; the paler, the less of the time. "}
-            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them. A name leads to the thread's flame graph.
+            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them. A name leads to the thread's flame graph; boxes, or clicks with Shift, choose several threads for one.
           </span>
         </div>
-        <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} />
+        <Chosen lanes={all} names={names} />
+        <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} owning={owning} />
       </section>
       {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
       {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording.</p>}
@@ -105,15 +120,42 @@ function Hint() {
   return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the owner.</p>;
 }
 
+/** Leads to the flame graph of the threads that are chosen. */
+function Chosen({ lanes, names }: { lanes: Lane[]; names: NameBook }) {
+  const { threads } = view.value;
+  if (threads.length === 0) return null;
+  const blocked = lanes.some((lane) => lane.blockedNs > 0 && threads.includes(names.thread(lane.thread).key));
+  const mode = blocked ? "blocked" : "";
+  return (
+    <p class="tabs" role="group" aria-label="Chosen threads">
+      <a href={address({ ...ALL_STACKS, threads, page: "profile", contention: null, mode, sort: "" })}>Flame graph of {threads.length === 1 ? "this thread" : `these ${times(threads.length, "thread")}`}</a>
+      <button type="button" class="small" onClick={() => show({ threads: [] })}>choose none</button>
+    </p>
+  );
+}
+
+/** Chooses a thread for the flame graph, or no longer. */
+function toggle(key: string): void {
+  const { threads } = view.value;
+  show({ threads: threads.includes(key) ? threads.filter((one) => one !== key) : [...threads, key] });
+}
+
+/** For how long others were blocked on locks that a thread had, by its number and interval. */
+interface Owning {
+  cut: Cut;
+  times: Map<number, number[]>;
+}
+
 interface LanesProps {
   lanes: Lane[];
   from: number;
   to: number;
   stretch: Stretch | null;
   names: NameBook;
+  owning: Owning | null;
 }
 
-function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
+function Lanes({ lanes, from, to, stretch, names, owning }: LanesProps) {
   const scroll = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -145,8 +187,9 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
           const lane = lanes[item.index]!;
           return (
             <div key={lane.thread} role="listitem" class="lane" style={{ transform: `translateY(${item.start}px)`, height: `${ROW}px` }}>
+              <LaneBox text={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} />
               <LaneName thread={names.thread(lane.thread).name} text={names.threadText(lane.thread)} blockedNs={lane.blockedNs} />
-              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} />}
+              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} owning={owning?.times.get(lane.thread) ?? null} cut={owning?.cut ?? null} />}
             </div>
           );
         })}
@@ -158,11 +201,15 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
   );
 }
 
+function LaneBox({ text, threadKey }: { text: string; threadKey: string }) {
+  return <input type="checkbox" class="lanebox" style={{ width: `${BOX_WIDTH}px` }} checked={view.value.threads.includes(threadKey)} aria-label={`choose ${text}`} title="Choose this thread for a flame graph of several" onChange={() => toggle(threadKey)} />;
+}
+
 /** Leads to the thread's call stacks: it becomes the filter, the kind of time stays open. */
 function LaneName({ thread, text, blockedNs }: { thread: string; text: string; blockedNs: number }) {
   const href = address({ ...ALL_STACKS, page: "profile", thread: `=${thread}`, contention: null, mode: blockedNs > 0 ? "blocked" : "", sort: "" });
   return (
-    <a class="cut lanename quiet" style={{ width: `${NAME_WIDTH}px` }} href={href} title={`${text}: blocked ${duration(blockedNs)}. Show the flame graph of this thread`}>
+    <a class="cut lanename quiet" style={{ width: `${NAME_WIDTH - BOX_WIDTH}px` }} href={href} title={`${text}: blocked ${duration(blockedNs)}. Show the flame graph of this thread`}>
       {text}
     </a>
   );
@@ -176,9 +223,12 @@ interface CanvasProps {
   selected: Stretch | null;
   name: string;
   threadKey: string;
+  /** For how long others were blocked on its locks, by interval of `cut`. */
+  owning: number[] | null;
+  cut: Cut | null;
 }
 
-function LaneCanvas({ lane, from, to, width, selected, name, threadKey }: CanvasProps) {
+function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, cut }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [title, setTitle] = useState("");
   const scale = width / (to - from);
@@ -200,12 +250,17 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey }: Canvas
       draw.fillRect(left, (ROW - HEIGHTS[kind]) / 2, Math.max(1, right - left), HEIGHTS[kind]);
     }
     draw.globalAlpha = 1;
+    if (owning && cut) {
+      draw.fillStyle = getComputedStyle(element).color;
+      owning.forEach((time, interval) => drawOwning(draw, time, cut.edges[interval]!, cut.edges[interval + 1]!, (at) => Math.max(0, Math.min(width, (at - from) * scale))));
+      draw.globalAlpha = 1;
+    }
     if (selected?.thread === lane.thread) {
       draw.strokeStyle = getComputedStyle(element).color;
       draw.lineWidth = 2;
       draw.strokeRect((selected.start - from) * scale, 1, Math.max(3, selected.span * scale), ROW - 2);
     }
-  }, [lane, from, to, width, selected?.start, selected?.thread, theme.value]);
+  }, [lane, from, to, width, selected?.start, selected?.thread, theme.value, owning]);
   const at = (event: MouseEvent) => segmentAt(lane, from + event.offsetX / scale, 3 / scale);
   const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && lane.longest[segment] !== ONLY_SUMS && show({ contention: { kind: kindOf(lane.kind[segment]!), start: lane.longest[segment]!, thread: threadKey } });
   const step = (event: KeyboardEvent) => {
@@ -218,12 +273,23 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey }: Canvas
   };
   const tell = (event: MouseEvent) => {
     const segment = at(event);
-    setTitle(segment === null ? "" : describe(lane, segment));
+    const interval = cut && intervalAt(cut, from + event.offsetX / scale);
+    const others = interval === null ? 0 : (owning?.[interval] ?? 0);
+    setTitle([segment === null ? "" : describe(lane, segment), others > 0 ? `others were blocked ${duration(others)} on locks it had in ${duration(cut!.edges[interval! + 1]! - cut!.edges[interval!]!)}` : ""].filter(Boolean).join("; "));
   };
   return (
     <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its contentions`}`} title={title}
-      style={{ width: `${width}px`, height: `${ROW}px` }} onMouseMove={tell} onClick={(event) => pick(at(event))} onKeyDown={step} />
+      style={{ width: `${width}px`, height: `${ROW}px` }} onMouseMove={tell} onClick={(event) => (event.shiftKey ? toggle(threadKey) : pick(at(event)))} onKeyDown={step} />
   );
+}
+
+/** Height of the mark of an owner, below what it does itself. */
+const OWNING_HEIGHT = 3;
+
+function drawOwning(draw: CanvasRenderingContext2D, time: number, from: number, to: number, x: (time: number) => number): void {
+  if (time <= 0) return;
+  draw.globalAlpha = Math.min(1, Math.max(0.35, time / Math.max(1, to - from)));
+  draw.fillRect(x(from), ROW - OWNING_HEIGHT, Math.max(1, x(to) - x(from)), OWNING_HEIGHT);
 }
 
 /** How strong a segment is drawn: as much as it is of its length, but always to be seen. */

@@ -4,7 +4,7 @@ import type { Aspect } from "../data/contract";
 import { keyOf } from "../data/keys";
 import type { NameBook } from "../data/names";
 import { pathOf } from "../state/address";
-import { edgesOf, rootsOf, type Edge } from "../data/waitfor";
+import { edgesOf, folded, OTHERS, rootsOf, type Edge } from "../data/waitfor";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
@@ -15,6 +15,10 @@ import { useDuration } from "../view/FilterBar";
 import { valueText } from "./tree";
 
 const MOST_EDGES = 40;
+/** Threads, groups or methods that are drawn at most; all others are one node. */
+const MOST_NODES = 20;
+/** A graph that is wider is drawn from left to right. */
+const WIDE = 1000;
 
 const MODES: Record<string, [title: string, contender: Aspect, owner: Aspect]> = {
   groups: ["thread groups", "contender-group", "owner-group"],
@@ -29,7 +33,9 @@ export function WaitFor() {
   const [, contender, owner] = MODES[mode]!;
   const answers = useAnswers(grouping(scopeOf(view.value, whole), [contender, owner], 200));
   const told = useMemo(() => answers && edgesOf(answers[0]), [answers]);
+  const drawn = useMemo(() => told && folded(told.edges, MOST_NODES), [told]);
   const label = (node: number) => {
+    if (node === OTHERS) return `${drawn?.folded ?? 0} other ${MODES[mode]![0]}`;
     const { text } = valueText(names, contender, node);
     return mode === "methods" ? split(text)[1] : text;
   };
@@ -42,7 +48,7 @@ export function WaitFor() {
       ))}
     </div>
   );
-  if (!told || !answers) return <p aria-busy="true">…</p>;
+  if (!told || !drawn || !answers) return <p aria-busy="true">…</p>;
   if (answers[0].totalNs === 0) return <p class="empty card"><NoBlockedTime /></p>;
   return (
     <div class="columns wide graphs">
@@ -50,13 +56,14 @@ export function WaitFor() {
         <h2 class="away">Who waits for whom</h2>
         {tabs}
         {told.edges.length > 0 ? (
-          <Graph edges={told.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(names, contender, owner, edge)} />
+          <Graph edges={drawn.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(names, contender, owner, edge)} />
         ) : (
           <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>
         )}
         <p class="foot">
           An arrow leads from who waited to who held the lock; its width is the blocked time.
-          {told.edges.length > MOST_EDGES && ` The ${MOST_EDGES} with the most blocked time of ${told.edges.length} are drawn.`}
+          {drawn.folded > 0 && ` The ${drawn.folded} ${MODES[mode]![0]} with least blocked time are one node.`}
+          {drawn.edges.length > MOST_EDGES && ` The ${MOST_EDGES} arrows with most blocked time of ${drawn.edges.length} are drawn.`}
           {told.unblamed > 0 && ` ${duration(told.unblamed)} (${percent(told.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}
         </p>
       </section>
@@ -123,7 +130,7 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
       <button type="button" class="small" title="Download as SVG" onClick={() => drawing.current && save("wait-for.svg", "image/svg+xml", svgText(drawing.current))}>
         SVG
       </button>
-      <svg ref={drawing} viewBox={`-6 -6 ${width + 12} ${height + 12}`} style={{ maxWidth: `${(width + 12) * 1.15}px` }} role="group" aria-label={`${times(graph.nodeCount(), "node")}, ${times(edges.length, "arrow")}`}>
+      <svg ref={drawing} viewBox={`-6 -6 ${width + 12} ${height + 12}`} width={width + 12} height={height + 12} role="group" aria-label={`${times(graph.nodeCount(), "node")}, ${times(edges.length, "arrow")}`}>
         <defs>
           <marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
             <path d="M0 0L10 5L0 10z" />
@@ -133,9 +140,11 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
           const { points } = graph.edge(String(edge.from), String(edge.to)) as { points: { x: number; y: number }[] };
           const text = `${label(edge.from)} was blocked ${duration(edge.total)} by ${label(edge.to)}`;
           const middle = points[Math.floor(points.length / 2)]!;
-          const pick = (event: KeyboardEvent) => event.key === "Enter" && onEdge(edge);
+          // Several threads together are no row of the drill-down.
+          const isOne = edge.from !== OTHERS && edge.to !== OTHERS;
+          const pick = { tabindex: 0, role: "button" as const, onClick: () => onEdge(edge), onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && onEdge(edge) };
           return (
-            <g key={`${edge.from} ${edge.to}`} class="edge" tabindex={0} role="button" aria-label={text} onClick={() => onEdge(edge)} onKeyDown={pick}>
+            <g key={`${edge.from} ${edge.to}`} class="edge" aria-label={text} {...(isOne ? pick : { role: "img" as const })}>
               <path d={`M${points.map((point) => `${point.x} ${point.y}`).join("L")}`} style={{ strokeWidth: String(1 + (7 * edge.total) / most) }} marker-end="url(#tip)" />
               <text x={middle.x + 6} y={middle.y + 4}>{duration(edge.total)}</text>
               <title>{text}</title>
@@ -160,12 +169,20 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
   );
 }
 
+/** From top to bottom; from left to right if that is too wide. */
 function layout(edges: Edge[], label: (node: number) => string) {
+  const down = laidOut(edges, label, "TB");
+  if ((down.graph().width ?? 0) <= WIDE) return down;
+  const across = laidOut(edges, label, "LR");
+  return (across.graph().width ?? 0) < (down.graph().width ?? 0) ? across : down;
+}
+
+function laidOut(edges: Edge[], label: (node: number) => string, rankdir: "TB" | "LR") {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 54, edgesep: 26 });
+  graph.setGraph({ rankdir, nodesep: rankdir === "TB" ? 26 : 12, ranksep: 54, edgesep: 26 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of new Set(edges.flatMap((edge) => [edge.from, edge.to]))) {
-    graph.setNode(String(node), { width: Math.max(190, Math.min(300, 22 + label(node).length * 6.6)), height: NODE_HEIGHT });
+    graph.setNode(String(node), { width: Math.max(190, Math.min(310, 22 + label(node).length * 7.2)), height: NODE_HEIGHT });
   }
   for (const edge of edges.filter((one) => one.from !== one.to)) graph.setEdge(String(edge.from), String(edge.to), { width: 56, height: 14, labelpos: "c" });
   dagre.layout(graph);

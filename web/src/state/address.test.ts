@@ -22,6 +22,7 @@ describe("the address tells the whole view", () => {
       sandwich: "a.B.(lambda)&x=1",
       focus: ["a.B.c~d,e", "poll [libc.so.6]"],
       drop: ["<clinit> + 1"],
+      threads: ["request-1 & co#21", "a,b#2"],
       recording: 1,
     };
     const problems: string[] = [];

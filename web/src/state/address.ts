@@ -41,6 +41,8 @@ export interface View {
   focus: string[];
   /** Methods that are on none of them. */
   drop: string[];
+  /** Keys of the threads whose call stacks are shown; all if none. Chosen on the lanes. */
+  threads: string[];
   /** Which recording is shown, where there are two. */
   recording: number;
 }
@@ -64,11 +66,12 @@ export const DEFAULT: View = {
   sandwich: "",
   focus: [],
   drop: [],
+  threads: [],
   recording: 0,
 };
 
 /** A view in which no call stack is left out, and none chosen. */
-export const ALL_STACKS = { zoom: "", search: "", sandwich: "", focus: [], drop: [] } satisfies Partial<View>;
+export const ALL_STACKS = { zoom: "", search: "", sandwich: "", focus: [], drop: [], threads: [] } satisfies Partial<View>;
 
 export const ASPECTS: readonly Aspect[] = [
   "kind",
@@ -86,7 +89,7 @@ export const ASPECTS: readonly Aspect[] = [
 ];
 
 const TEXTS = ["thread", "lock", "method", "mode", "sort", "search", "zoom", "sandwich"] as const;
-const LISTS = ["focus", "drop"] as const;
+const LISTS = ["focus", "drop", "threads"] as const;
 
 export function toAddress(view: View): string {
   const parameters = new URLSearchParams();

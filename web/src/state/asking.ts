@@ -93,10 +93,11 @@ export function scopeOf(view: View, duration: number, kinds?: Kind[], within: St
 /** Groups of call stacks that are asked for at most; what is beyond is one group. */
 export const MOST_STACKS = 5000;
 
-/** The scope, narrowed to call stacks with and without the methods that the view names. */
-export function stacksIn(scope: Scope, of: Aspect, { focus, drop }: Pick<View, "focus" | "drop">, sandwich = ""): Scope {
+/** The scope, narrowed to the threads that the view names, and to call stacks with and without the methods. */
+export function stacksIn(scope: Scope, of: Aspect, { focus, drop, threads }: Pick<View, "focus" | "drop" | "threads">, sandwich = ""): Scope {
   const wanted = sandwich === "" ? focus : [...focus, sandwich];
-  return wanted.length + drop.length === 0 ? scope : { ...scope, stacks: { of, with: wanted, without: drop } };
+  const ofThreads = threads.length === 0 ? scope : { ...scope, threads };
+  return wanted.length + drop.length === 0 ? ofThreads : { ...ofThreads, stacks: { of, with: wanted, without: drop } };
 }
 
 export function grouping(scope: Scope, by: Aspect[], limit: number, intervals = 1) {

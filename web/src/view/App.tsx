@@ -26,7 +26,7 @@ const TITLES: Record<PageName, string> = {
   profile: "CPU / wall",
   threads: "Threads",
   parks: "Parks",
-  steal: "Steal",
+  steal: "CPU shortage",
   compare: "Compare",
 };
 

@@ -68,7 +68,7 @@ export function Flame({ root, ...props }: Props & { root: FlameRoot }) {
 /** What called a method above it, and what it called below it. */
 export function SandwichGraph({ pair, ...props }: Props & { pair: Sandwich }) {
   const make = (width: number) => layoutSandwich(pair.callers, pair.callees, { width, side: props.meaning.side });
-  const onPick = ({ node }: Box) => isMethod(node) && show({ ...ALL_STACKS, focus: view.value.focus, drop: view.value.drop, search: view.value.search, sandwich: node.name });
+  const onPick = ({ node }: Box) => isMethod(node) && show({ ...ALL_STACKS, focus: view.value.focus, drop: view.value.drop, threads: view.value.threads, search: view.value.search, sandwich: node.name });
   return (
     <Graph {...props} hasMiddle whole={pair.callees} shown={pair.callees} make={make} above={[]} matching={search(pair.callees, props.search)} onPick={onPick}>
       <button type="button" class="small" onClick={() => show({ sandwich: "", zoom: "" })}>whole graph</button>

@@ -346,8 +346,16 @@ mod tests {
 
     fn locks(recording: &Recording) -> Groups {
         let (to, filter) = (recording.facts().duration_ns, Filter::default());
-        let scope =
-            Scope { recording: 0, from: 0, to, filter, kinds: Kind::ALL.to_vec(), within: Vec::new(), stacks: None };
+        let scope = Scope {
+            recording: 0,
+            from: 0,
+            to,
+            filter,
+            kinds: Kind::ALL.to_vec(),
+            within: Vec::new(),
+            stacks: None,
+            threads: None,
+        };
         let by = vec![Aspect::Lock, Aspect::ContenderThread, Aspect::OwnerThread];
         match recording.answer(&Query::Group { scope, by, intervals: 1, limit: 1000 }) {
             Answer::Group(groups) => groups,
@@ -442,8 +450,16 @@ mod tests {
     /// When each thread was blocked, by its name; each was once.
     fn starts(recording: &Recording) -> BTreeMap<String, u64> {
         let (to, filter) = (recording.facts().duration_ns, Filter::default());
-        let scope =
-            Scope { recording: 0, from: 0, to, filter, kinds: vec![Kind::Monitor], within: Vec::new(), stacks: None };
+        let scope = Scope {
+            recording: 0,
+            from: 0,
+            to,
+            filter,
+            kinds: vec![Kind::Monitor],
+            within: Vec::new(),
+            stacks: None,
+            threads: None,
+        };
         match recording.answer(&Query::Lanes { scope, first: 0, count: 1000, pixels: 1 << 30 }) {
             Answer::Lanes(Lanes { lanes, names, .. }) => lanes
                 .iter()
