@@ -252,7 +252,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
     draw.globalAlpha = 1;
     if (owning && cut) {
       draw.fillStyle = getComputedStyle(element).color;
-      owning.forEach((time, interval) => drawOwning(draw, time, cut.edges[interval]!, cut.edges[interval + 1]!, (at) => Math.max(0, Math.min(width, (at - from) * scale))));
+      owning.forEach((time, interval) => drawOwning(draw, time, cut.edges[interval]!, cut.edges[interval + 1]!, (at) => Math.round(Math.max(0, Math.min(width, (at - from) * scale)))));
       draw.globalAlpha = 1;
     }
     if (selected?.thread === lane.thread) {

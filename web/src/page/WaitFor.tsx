@@ -1,5 +1,5 @@
 import dagre from "@dagrejs/dagre";
-import { useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Aspect } from "../data/contract";
 import { keyOf } from "../data/keys";
 import type { NameBook } from "../data/names";
@@ -17,6 +17,8 @@ import { valueText } from "./tree";
 const MOST_EDGES = 40;
 /** Threads, groups or methods that are drawn at most; all others are one node. */
 const MOST_NODES = 20;
+/** A graph is made smaller where that is enough to show it whole: text of 13 px is then 11 px at least. */
+const LEAST_SCALE = 0.85;
 /** A graph that is wider is drawn from left to right. */
 const WIDE = 1000;
 
@@ -124,13 +126,22 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
   const within = new Map(edges.filter((edge) => edge.from === edge.to).map((edge) => [edge.from, edge]));
   const between = edges.filter((edge) => edge.from !== edge.to);
   const most = Math.max(1, ...between.map((edge) => edge.total));
-  const { width = 0, height = 0 } = graph.graph();
+  const { width: drawn = 0, height = 0 } = graph.graph();
+  // The time beside the last arrow may stand out.
+  const width = drawn + 30;
+  const place = useRef<HTMLDivElement>(null);
+  // What does not fit begins with whoever has most blocked time, waiting or blocking.
+  useLayoutEffect(() => {
+    const { x, y } = graph.node(String(busiest(edges))) as { x: number; y: number };
+    const { clientWidth, clientHeight } = place.current!;
+    place.current!.scrollTo({ left: x - clientWidth / 2, top: y - clientHeight / 2, behavior: "instant" });
+  }, [graph]);
   return (
-    <div class="graph" tabIndex={0} role="group" aria-label="Wait-for graph">
+    <div ref={place} class="graph" tabIndex={0} role="group" aria-label="Wait-for graph">
       <button type="button" class="small" title="Download as SVG" onClick={() => drawing.current && save("wait-for.svg", "image/svg+xml", svgText(drawing.current))}>
         SVG
       </button>
-      <svg ref={drawing} viewBox={`-6 -6 ${width + 12} ${height + 12}`} width={width + 12} height={height + 12} role="group" aria-label={`${times(graph.nodeCount(), "node")}, ${times(edges.length, "arrow")}`}>
+      <svg ref={drawing} viewBox={`-6 -6 ${width + 12} ${height + 12}`} style={{ maxWidth: `${width + 12}px`, minWidth: `${LEAST_SCALE * (width + 12)}px` }} role="group" aria-label={`${times(graph.nodeCount(), "node")}, ${times(edges.length, "arrow")}`}>
         <defs>
           <marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
             <path d="M0 0L10 5L0 10z" />
@@ -169,6 +180,12 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
   );
 }
 
+function busiest(edges: Edge[]): number {
+  const times = new Map<number, number>();
+  for (const { from, to, total } of edges) for (const node of [from, to]) times.set(node, (times.get(node) ?? 0) + total);
+  return [...times].reduce((most, one) => (one[1] > most[1] ? one : most), [0, -1])[0];
+}
+
 /** From top to bottom; from left to right if that is too wide. */
 function layout(edges: Edge[], label: (node: number) => string) {
   const down = laidOut(edges, label, "TB");
@@ -181,8 +198,10 @@ function laidOut(edges: Edge[], label: (node: number) => string, rankdir: "TB" |
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir, nodesep: rankdir === "TB" ? 26 : 12, ranksep: 54, edgesep: 26 });
   graph.setDefaultEdgeLabel(() => ({}));
+  const within = new Set(edges.filter((edge) => edge.from === edge.to).map((edge) => edge.from));
   for (const node of new Set(edges.flatMap((edge) => [edge.from, edge.to]))) {
-    graph.setNode(String(node), { width: Math.max(190, Math.min(310, 22 + label(node).length * 7.2)), height: NODE_HEIGHT });
+    const width = Math.max(within.has(node) ? 210 : 90, Math.min(330, 22 + label(node).length * 7.6));
+    graph.setNode(String(node), { width, height: NODE_HEIGHT });
   }
   for (const edge of edges.filter((one) => one.from !== one.to)) graph.setEdge(String(edge.from), String(edge.to), { width: 56, height: 14, labelpos: "c" });
   dagre.layout(graph);
