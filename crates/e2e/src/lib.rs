@@ -5,6 +5,7 @@
 //! processes, because a JVM under test may die.
 
 pub mod accuracy;
+pub mod at_once;
 pub mod concurrent;
 pub mod faults;
 pub mod guarded;

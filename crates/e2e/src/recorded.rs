@@ -141,8 +141,12 @@ impl Recorded {
     /// It cannot, or finds no contended enter in it.
     pub fn check_with_jdk_tools(&self) -> Result<(), Problem> {
         let (jfr, recording) = (self.jdk.tool("jfr"), self.recording());
-        tools::run(&jfr, ["summary", &recording])?;
-        let printed = tools::run(&jfr, ["print", "--events", "jdk.JavaMonitorEnter", &recording])?;
+        let printed = thread::scope(|scope| {
+            let summary = scope.spawn(|| tools::run(&jfr, ["summary", &recording]));
+            let printed = tools::run(&jfr, ["print", "--events", "jdk.JavaMonitorEnter", &recording]);
+            summary.join().map_err(|_| "`jfr summary` was not run")??;
+            printed
+        })?;
         if String::from_utf8_lossy(&printed.stdout).contains("jdk.JavaMonitorEnter {") {
             return Ok(());
         }

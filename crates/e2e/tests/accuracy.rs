@@ -8,12 +8,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use headway_e2e::accuracy::{self, Accuracy};
-use headway_e2e::jdk::Jdk;
+use headway_e2e::jdk::{Jdk, RELEASES};
 use headway_e2e::majority::{InEachRun, Majority};
 use headway_e2e::recorded::{Recorded, Workload};
 use headway_e2e::report::Report;
 use headway_e2e::tools::Tools;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -98,25 +99,14 @@ impl<'a> Scenario<'a> {
         let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let tools = Tools::find().unwrap();
         let mut failures = Vec::new();
-        let jdks = Jdk::all();
-        let left_out = self.left_out(first_release, jdks.len());
-        for jdk in jdks.iter().filter(|jdk| jdk.release >= first_release && Some(jdk.release) != left_out) {
+        // Each scenario leaves out another release, and one that begins with a later release none.
+        let turn = RELEASES[self.name().len() / 2 % RELEASES.len()];
+        let jdks = if first_release > RELEASES[0] { Jdk::all() } else { Jdk::all_but(turn) };
+        for jdk in jdks.iter().filter(|jdk| jdk.release >= first_release) {
             let found = self.repeatedly_on(&tools, jdk);
             failures.extend(found.into_iter().map(|failure| format!("JDK {}: {failure}", jdk.release)));
         }
         assert!(failures.is_empty(), "{}:\n  {}", self.name(), failures.join("\n  "));
-    }
-
-    /// The release that this scenario leaves out, another one in the next scenario: each is on two
-    /// of three, and each release has more than half of them. All of it is `./hw soak --accuracy`.
-    fn left_out(&self, first_release: u32, jdks: usize) -> Option<u32> {
-        const RELEASES: [u32; 3] = [17, 21, 25];
-        let is_whole = std::env::var_os("HEADWAY_EVERY_JDK").is_some();
-        if is_whole || jdks < RELEASES.len() || first_release > RELEASES[0] {
-            return None;
-        }
-        let turn = self.name().len() / 2 % RELEASES.len();
-        RELEASES.get(turn).copied()
     }
 
     /// What exceeds the wide limits in more than half of the first runs, or the limits in
@@ -152,9 +142,13 @@ impl<'a> Scenario<'a> {
 
     fn on(&self, tools: &Tools, jdk: &Jdk) -> (Accuracy, Vec<String>) {
         let recorded = Recorded::run(tools, jdk, &self.workload).unwrap();
-        recorded.check_with_jdk_tools().unwrap();
-        let all = recorded.report(accuracy::BREAKDOWN, &[]).unwrap();
-        let long = recorded.report(accuracy::BREAKDOWN, &["--min-duration", "1ms"]).unwrap();
+        let (all, long) = thread::scope(|scope| {
+            let checked = scope.spawn(|| recorded.check_with_jdk_tools());
+            let all = recorded.report(accuracy::BREAKDOWN, &[]).unwrap();
+            let long = recorded.report(accuracy::BREAKDOWN, &["--min-duration", "1ms"]).unwrap();
+            checked.join().unwrap().unwrap();
+            (all, long)
+        });
         let truth = recorded.truth().unwrap();
         assert!(truth.stretches > 20, "the program hardly contended: {truth:?}");
         let strangers = accuracy::methods_of_one_side(&truth, &all);

@@ -3,34 +3,21 @@
 //! description has one of the texts, and `HEADWAY_FAULTS='renew=TEXT|TEXT'` writes
 //! the rows of those and leaves the others.
 
+use headway_e2e::at_once::at_once;
 use headway_e2e::faults::stage::Stage;
 use headway_e2e::faults::{self, table, Fault};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Mutex;
 
 /// Faults tried at once: they mostly wait.
 const AT_ONCE: usize = 3;
 
 /// What was seen, or what went wrong, in the order of the faults.
 fn try_all(faults: &[Fault]) -> Vec<Result<String, String>> {
-    let next = AtomicUsize::new(0);
-    let seen: Vec<Mutex<Option<Result<String, String>>>> = faults.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some((fault, place)) = {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    faults.get(i).zip(seen.get(i))
-                } {
-                    let tried = Stage::new().and_then(|stage| fault.try_it(&stage));
-                    *place.lock().unwrap() = Some(tried.map_err(|problem| problem.to_string()));
-                }
-            });
-        }
-    });
-    seen.into_iter().map(|place| place.into_inner().unwrap().unwrap()).collect()
+    at_once(AT_ONCE, faults, |fault| {
+        let tried = Stage::new().and_then(|stage| fault.try_it(&stage));
+        tried.map_err(|problem| problem.to_string())
+    })
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use headway_e2e::at_once::at_once;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::majority::majority;
 use headway_e2e::tools::{self, Tools};
@@ -152,9 +153,12 @@ fn only_one_limits(pattern: &str, limit: &str, other: &str) {
     let (tools, jdk) = (Tools::find().unwrap(), newest());
     let (mut as_is, mut with_limit, mut with_other) = (0, 0, 0);
     for _ in 0..RUNS_ALONE {
-        as_is += rounds(&tools, &jdk, pattern, None);
-        with_limit += rounds(&tools, &jdk, pattern, Some(limit));
-        with_other += rounds(&tools, &jdk, pattern, Some(other));
+        // At once, so that what the machine does beside them slows all the same: their threads sleep.
+        let variants = [None, Some(limit), Some(other)];
+        let rounds = at_once(variants.len(), &variants, |halved| rounds(&tools, &jdk, pattern, *halved));
+        as_is += rounds[0];
+        with_limit += rounds[1];
+        with_other += rounds[2];
         let (doubled, same) = (with_limit as f64 / as_is as f64, with_other as f64 / as_is as f64);
         println!("{as_is} rounds; halving {limit}: x{doubled:.2}; halving {other}: x{same:.2}");
         if (1.8..2.2).contains(&doubled) && (0.9..1.1).contains(&same) {

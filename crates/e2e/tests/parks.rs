@@ -85,35 +85,42 @@ fn nanoseconds(iso: &str) -> Option<u64> {
     Some((total * 1e9).round() as u64)
 }
 
-fn print(jdk: &Jdk, recording: &str, events: &str) -> Result<Vec<Value>, Problem> {
-    let printed =
-        tools::run(&jdk.tool("jfr"), ["print", "--json", "--stack-depth", "1", "--events", events, recording])?;
-    let printed: Value = serde_json::from_slice(&printed.stdout)?;
-    let events = printed.pointer("/recording/events").and_then(Value::as_array).cloned().unwrap_or_default();
-    Ok(events.into_iter().filter_map(|event| event.get("values").cloned()).collect())
+const PARK: &str = "jdk.ThreadPark";
+const DETAIL: &str = "headway.ThreadParkDetail";
+const UNPARK: &str = "headway.Unpark";
+
+/// The events of these three types, by type.
+fn print(jdk: &Jdk, recording: &str) -> Result<BTreeMap<String, Vec<Value>>, Problem> {
+    let types = [PARK, DETAIL, UNPARK].join(",");
+    let arguments = ["print", "--json", "--stack-depth", "1", "--events", &types, recording];
+    let mut printed: Value = serde_json::from_slice(&tools::run(&jdk.tool("jfr"), arguments)?.stdout)?;
+    let mut by_type: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for event in printed.pointer_mut("/recording/events").and_then(Value::as_array_mut).into_iter().flatten() {
+        let ty = name(event, &["type"]);
+        by_type.entry(ty).or_default().extend(event.get_mut("values").map(Value::take));
+    }
+    Ok(by_type)
 }
 
 fn thread_name(thread: Option<&Value>) -> String {
     thread.map(|thread| name(thread, &["javaName"])).unwrap_or_default()
 }
 
-/// What `headway.ThreadParkDetail` adds to the park of the same thread and start.
-fn details(jdk: &Jdk, recording: &str) -> Result<BTreeMap<(String, String), Value>, Problem> {
-    let key = |detail: &Value| (thread_name(detail.get("eventThread")), name(detail, &["startTime"]));
-    Ok(print(jdk, recording, "headway.ThreadParkDetail")?.into_iter().map(|detail| (key(&detail), detail)).collect())
-}
-
 /// Parks by the name of the thread.
 fn read(jdk: &Jdk, recording: &str) -> Result<BTreeMap<String, Seen>, Problem> {
+    let mut printed = print(jdk, recording)?;
+    let mut events = |ty: &str| printed.remove(ty).unwrap_or_default();
     // How often one thread unparked another.
     let mut unparks: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for unpark in print(jdk, recording, "headway.Unpark")? {
+    for unpark in events(UNPARK) {
         let pair = (thread_name(unpark.get("eventThread")), thread_name(unpark.get("target")));
         *unparks.entry(pair).or_default() += 1;
     }
-    let details = details(jdk, recording)?;
+    // What it adds to the park of the same thread and start.
+    let key = |detail: &Value| (thread_name(detail.get("eventThread")), name(detail, &["startTime"]));
+    let details: BTreeMap<_, _> = events(DETAIL).into_iter().map(|detail| (key(&detail), detail)).collect();
     let mut all: BTreeMap<String, Seen> = BTreeMap::new();
-    for park in print(jdk, recording, "jdk.ThreadPark")? {
+    for park in events(PARK) {
         let thread = thread_name(park.get("eventThread"));
         let detail = details.get(&(thread.clone(), name(&park, &["startTime"]))).ok_or("a park without detail")?;
         let outcome = name(detail, &["outcome"]);
@@ -213,13 +220,21 @@ struct How {
     options: &'static [&'static str],
 }
 
+impl How {
+    /// With an option two of the three.
+    fn jdks(self) -> Vec<Jdk> {
+        let jdks = if self.options.is_empty() { Jdk::all() } else { Jdk::all_but(21) };
+        let first_release = if self.is_virtual { 21 } else { 17 };
+        jdks.into_iter().filter(|jdk| jdk.release >= first_release).collect()
+    }
+}
+
 fn on_each_jdk(how: How) {
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let tools = Tools::find().unwrap();
-    let first_release = if how.is_virtual { 21 } else { 17 };
     let mut failures = Vec::new();
-    for jdk in Jdk::all().iter().filter(|jdk| jdk.release >= first_release) {
-        let found = differences(&tools, jdk, how);
+    for jdk in how.jdks() {
+        let found = differences(&tools, &jdk, how);
         failures.extend(found.into_iter().map(|failure| format!("JDK {}: {failure}", jdk.release)));
     }
     assert!(failures.is_empty(), "\n  {}", failures.join("\n  "));

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use headway_e2e::at_once::at_once;
 use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -328,6 +330,8 @@ fn firefox(file: &Value) -> Option<f64> {
 /// Perfetto's schema knows every field, and slices end: what it adds up is not all time,
 /// because a track shows one slice at a time.
 fn perfetto(path: &str) -> Result<Option<u64>, String> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let fetching = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let packages = project().join("build/perfetto");
     let checker = project().join("crates/export/tests/consumers/perfetto_check.py");
     if !packages.join("perfetto").is_dir() {
@@ -336,6 +340,7 @@ fn perfetto(path: &str) -> Result<Option<u64>, String> {
         pip.arg(&packages).arg("--requirement").arg(checker.with_file_name("perfetto-requirements.txt"));
         let _ = pip.env("PIP_ROOT_USER_ACTION", "ignore").status();
     }
+    drop(fetching);
     if !present("Perfetto's schema (pip)", packages.join("perfetto").is_dir()) {
         return Ok(None);
     }
@@ -487,23 +492,40 @@ fn difference(reader: &str, counts: &Counts, truth: &Counts) -> Option<String> {
     (*counts != expected).then(|| format!("counts {counts:?} instead of {expected:?}"))
 }
 
+/// Kinds that are recorded and read at once: most of it is JVMs that start.
+const AT_ONCE: usize = 2;
+
+/// What all readers say of one kind of recording, with the rows of its exports and what is wrong with them.
+struct Reading {
+    readers: Vec<(String, Said)>,
+    exports: Vec<(String, String)>,
+    wrong: Vec<String>,
+}
+
+/// Records a kind and has everybody read it; `None` if it cannot be recorded here.
+fn recorded_and_read(kind: &Kind, tools: &Tools, readers: &Readers) -> Option<Reading> {
+    let scratch = TempDir::new().unwrap();
+    let recording = record(kind, tools, scratch.path())?;
+    let (exports, wrong) = read_exports(tools, kind, &recording, scratch.path());
+    Some(Reading { readers: readers.read(&recording), exports, wrong })
+}
+
 #[test]
 fn every_reader_reads_every_kind_of_recording() {
     let tools = Tools::find().unwrap();
     let scratch = TempDir::new().unwrap();
     let readers = Readers::find(scratch.path());
+    let readings = at_once(AT_ONCE, &KINDS, |kind| recorded_and_read(kind, &tools, &readers));
     let mut table: Vec<(String, Vec<String>)> = Vec::new();
     let mut exported: Vec<(String, Vec<String>)> = Vec::new();
     let (mut failures, mut skipped) = (Vec::new(), 0);
-    for kind in &KINDS {
-        let Some(recording) = record(kind, &tools, scratch.path()) else {
+    for (kind, reading) in KINDS.iter().zip(readings) {
+        let Some(Reading { readers: all, exports, wrong }) = reading else {
             skipped += 1;
             continue;
         };
-        let all = readers.read(&recording);
-        let (cells, wrong) = read_exports(&tools, kind, &recording, scratch.path());
         failures.extend(wrong);
-        for (name, cell) in cells {
+        for (name, cell) in exports {
             match exported.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, cells)) => cells.push(cell),
                 None => exported.push((name, vec![cell])),

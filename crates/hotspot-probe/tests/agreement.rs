@@ -9,78 +9,77 @@ mod jvm;
 use jvm::{run, Jdk, Seen};
 
 const SHAPES: &str = "Shapes";
-const ALL: [u32; 3] = [17, 21, 25];
 
-fn check(version: u32, flags: &[&str], program: &str, at_least: u64) -> Option<Seen> {
-    let jdk = Jdk::wanted(version)?;
-    let seen = run(&jdk, flags, program);
+fn check(jdk: &Jdk, flags: &[&str], program: &str, at_least: u64) -> Seen {
+    let seen = run(jdk, flags, program);
     seen.assert_agreement(at_least);
-    Some(seen)
+    seen
 }
 
 macro_rules! shapes {
-    ($($name:ident: $flags:expr;)*) => {
+    ($($name:ident: $jdks:expr, $flags:expr;)*) => {
         $(
             #[test]
             fn $name() {
-                for version in ALL {
-                    check(version, &$flags, SHAPES, 8_000);
+                for jdk in $jdks {
+                    check(&jdk, &$flags, SHAPES, 8_000);
                 }
             }
         )*
     };
 }
 
+// What the VM does by itself on every JDK; what an option changes on two of the three.
 shapes! {
-    tiered_code_agrees: ["-Drounds=500"];
-    interpreted_code_agrees: ["-Xint", "-Drounds=400"];
-    c1_code_agrees: ["-XX:TieredStopAtLevel=1", "-Drounds=500"];
-    c2_code_agrees: ["-XX:-TieredCompilation", "-Drounds=900"];
-    one_code_heap_agrees: ["-XX:-SegmentedCodeCache", "-Drounds=500"];
-    serial_collector_agrees: ["-XX:+UseSerialGC", "-Drounds=500"];
-    parallel_collector_agrees: ["-XX:+UseParallelGC", "-Drounds=500"];
-    z_collector_agrees: ["-XX:+UseZGC", "-Drounds=500"];
-    without_compressed_references_agrees: ["-XX:-UseCompressedOops", "-Drounds=500"];
+    tiered_code_agrees: Jdk::all(), ["-Drounds=500"];
+    interpreted_code_agrees: Jdk::all_but(21), ["-Xint", "-Drounds=400"];
+    c1_code_agrees: Jdk::all_but(25), ["-XX:TieredStopAtLevel=1", "-Drounds=500"];
+    c2_code_agrees: Jdk::all_but(17), ["-XX:-TieredCompilation", "-Drounds=900"];
+    one_code_heap_agrees: Jdk::all_but(25), ["-XX:-SegmentedCodeCache", "-Drounds=500"];
+    serial_collector_agrees: Jdk::all_but(17), ["-XX:+UseSerialGC", "-Drounds=500"];
+    parallel_collector_agrees: Jdk::all_but(21), ["-XX:+UseParallelGC", "-Drounds=500"];
+    z_collector_agrees: Jdk::all(), ["-XX:+UseZGC", "-Drounds=500"];
+    without_compressed_references_agrees: Jdk::all_but(25), ["-XX:-UseCompressedOops", "-Drounds=500"];
     debug_info_everywhere_agrees:
-        ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-Drounds=500"];
+        Jdk::all_but(17), ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-Drounds=500"];
 }
 
 #[test]
 fn compact_headers_agree() {
-    check(25, &["-XX:+UseCompactObjectHeaders", "-Drounds=500"], SHAPES, 8_000);
+    if let Some(jdk) = Jdk::wanted(25) {
+        check(&jdk, &["-XX:+UseCompactObjectHeaders", "-Drounds=500"], SHAPES, 8_000);
+    }
 }
 
 #[test]
 fn deoptimized_frames_and_unloaded_classes_agree() {
-    for version in ALL {
+    for jdk in Jdk::all() {
         for compiler in ["-XX:+TieredCompilation", "-XX:TieredStopAtLevel=1"] {
-            if let Some(seen) = check(version, &[compiler, "-Xbatch", "-Drounds=30"], "Churn", 25_000) {
-                assert!(seen.get("frames_deoptimized") > 1000, "{}", seen.text);
-                assert!(seen.get("frames_reused") > 100_000, "{}", seen.text);
-                assert!(seen.get("walks_same") > 0, "{}", seen.text);
-            }
+            let seen = check(&jdk, &[compiler, "-Xbatch", "-Drounds=30"], "Churn", 25_000);
+            assert!(seen.get("frames_deoptimized") > 1000, "{}", seen.text);
+            assert!(seen.get("frames_reused") > 100_000, "{}", seen.text);
+            assert!(seen.get("walks_same") > 0, "{}", seen.text);
         }
     }
 }
 
 #[test]
 fn code_cache_pressure_agrees() {
-    for version in ALL {
-        check(version, &["-XX:ReservedCodeCacheSize=5m", "-Drounds=40"], "Churn", 30_000);
+    for jdk in Jdk::all() {
+        check(&jdk, &["-XX:ReservedCodeCacheSize=5m", "-Drounds=40"], "Churn", 30_000);
     }
 }
 
 #[test]
 fn virtual_threads_agree_down_to_their_chunks() {
-    for version in [21, 25] {
+    for jdk in [21, 25].into_iter().filter_map(Jdk::wanted) {
         for collector in ["-XX:+UseG1GC", "-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseZGC"] {
-            if let Some(seen) = check(version, &[collector, "-Drounds=150"], "Virtual", 5_000) {
-                assert!(seen.get("frames_on_heap") > 20_000, "{}", seen.text);
-                // A chunk that moves while it is read is given up, and said so.
-                assert!(seen.get("cut_at_return_barrier") < 10, "{}", seen.text);
-            }
+            let seen = check(&jdk, &[collector, "-Drounds=150"], "Virtual", 5_000);
+            assert!(seen.get("frames_on_heap") > 20_000, "{}", seen.text);
+            // A chunk that moves while it is read is given up, and said so.
+            assert!(seen.get("cut_at_return_barrier") < 10, "{}", seen.text);
         }
-        check(version, &["-Xint", "-Drounds=150"], "Virtual", 5_000);
+        check(&jdk, &["-Xint", "-Drounds=150"], "Virtual", 5_000);
     }
 }
 
@@ -88,9 +87,14 @@ const DEBUG_INFO: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonS
 
 /// The releasing method at a contended exit, against what the program wrote
 /// down. Right or marked approximate; never wrong.
-fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
-    let Some(jdk) = Jdk::wanted(version) else { return };
-    let seen = run(&jdk, flags, "Exits");
+fn check_exits(jdks: Vec<Jdk>, flags: &[&str], right_per_mille: u64) {
+    for jdk in jdks {
+        check_exits_on(&jdk, flags, right_per_mille);
+    }
+}
+
+fn check_exits_on(jdk: &Jdk, flags: &[&str], right_per_mille: u64) {
+    let seen = run(jdk, flags, "Exits");
     seen.assert_agreement(500);
     for wrong in ["exit_wrong", "wait_wrong", "exits_incomplete"] {
         assert_eq!(seen.get(wrong), 0, "{wrong}\n{}", seen.text);
@@ -104,29 +108,25 @@ fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
 
 #[test]
 fn releasing_methods_are_right_with_debug_info_everywhere() {
-    for version in ALL {
-        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 1000);
-        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 990);
-        check_exits(version, &DEBUG_INFO, 990);
-    }
+    check_exits(Jdk::all_but(21), &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 1000);
+    check_exits(Jdk::all_but(25), &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 990);
+    check_exits(Jdk::all_but(17), &DEBUG_INFO, 990);
 }
 
 #[test]
 fn releasing_methods_are_known_without_it() {
-    for version in ALL {
-        check_exits(version, &["-XX:-TieredCompilation"], 990);
-        check_exits(version, &["-XX:TieredStopAtLevel=1"], 990);
-        check_exits(version, &[], 990);
-        check_exits(version, &["-Xint"], 1000);
-    }
+    check_exits(Jdk::all(), &[], 990);
+    check_exits(Jdk::all_but(17), &["-XX:-TieredCompilation"], 990);
+    check_exits(Jdk::all_but(21), &["-XX:TieredStopAtLevel=1"], 990);
+    check_exits(Jdk::all_but(25), &["-Xint"], 1000);
 }
 
 /// Compiled each by itself, the sites take the only lock in their code.
 #[test]
 fn the_only_method_that_locks_is_known_without_it() {
-    for version in ALL {
-        for tier in ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"] {
-            check_exits(version, &[tier, "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Exits.site*"], 980);
-        }
+    let tiers = ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"];
+    for (tier, left_out) in tiers.into_iter().zip([25, 17, 21]) {
+        let flags = [tier, "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Exits.site*"];
+        check_exits(Jdk::all_but(left_out), &flags, 980);
     }
 }

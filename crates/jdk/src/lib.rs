@@ -53,6 +53,20 @@ impl Jdk {
         found
     }
 
+    /// Two of the three, for one of many tests that differ in an option only; the next one leaves out
+    /// another release. All where one is missing, or `HEADWAY_EVERY_JDK` is set, as `./hw soak --accuracy` does.
+    ///
+    /// # Panics
+    /// As [`Jdk::all`].
+    pub fn all_but(release: u32) -> Vec<Jdk> {
+        let mut jdks = Jdk::all();
+        let is_whole = env::var_os("HEADWAY_EVERY_JDK").is_some();
+        if !is_whole && jdks.len() == RELEASES.len() {
+            jdks.retain(|jdk| jdk.release != release);
+        }
+        jdks
+    }
+
     /// A program of the JDK, `java`, `jfr`, `jcmd`.
     pub fn tool(&self, name: &str) -> PathBuf {
         self.home.join("bin").join(name)

@@ -16,8 +16,8 @@ pub fn stress(rest: &[String]) -> Result<(), Problem> {
 
 /// `./hw soak --hours N [...]`: one JVM per JDK for hours under everything that
 /// command lines can do to it; the options are those of `headway-soak`. `./hw soak --metrics`:
-/// ten minutes of churn under Prometheus instead; `./hw soak --accuracy`: every scenario of the
-/// test of accuracy on every JDK.
+/// ten minutes of churn under Prometheus instead; `./hw soak --accuracy`: the tests that `./hw test`
+/// runs on two of the three JDKs, on every one.
 pub fn soak(rest: &[String]) -> Result<(), Problem> {
     let alone = ["--metrics", "--accuracy"].into_iter().find(|alone| rest.iter().any(|option| option == alone));
     if let Some(alone) = alone.filter(|_| rest.len() > 1) {
@@ -33,12 +33,20 @@ pub fn soak(rest: &[String]) -> Result<(), Problem> {
     }
 }
 
-/// The test of accuracy whole: `./hw test` leaves out a third.
+/// Packages and tests of which `./hw test` leaves out a part.
+const ON_EVERY_JDK: [(&str, &[&str]); 2] =
+    [("headway-e2e", &["accuracy", "parks", "samples"]), ("headway-hotspot-probe", &["agreement"])];
+
+/// These tests whole.
 fn accuracy(jdks: &Jdks) -> Result<(), Problem> {
-    let mut accuracy = cargo();
-    accuracy.args(["test", "-p", "headway-e2e", "--locked", "--test", "accuracy", "--", "--nocapture"]);
-    accuracy.env("HEADWAY_EVERY_JDK", "true");
-    run(&mut with_products(jdks, accuracy))
+    for (package, tests) in ON_EVERY_JDK {
+        let mut accuracy = cargo();
+        accuracy.args(["test", "-p", package, "--locked", "--no-fail-fast"]);
+        accuracy.args(tests.iter().flat_map(|test| ["--test", test])).args(["--", "--nocapture"]);
+        accuracy.env("HEADWAY_EVERY_JDK", "true");
+        run(&mut with_products(jdks, accuracy))?;
+    }
+    Ok(())
 }
 
 /// Seconds that Prometheus scrapes programs whose locks die.
