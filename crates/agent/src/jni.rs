@@ -8,7 +8,6 @@ use jni_sys::{
 };
 use std::ffi::{c_void, CStr};
 use std::sync::atomic::{AtomicPtr, Ordering};
-pub use strings::modified_utf8;
 pub(crate) use strings::text;
 
 /// The VM this library was loaded into.

@@ -4,7 +4,6 @@
 //! * [`core`]: what every part needs: interfaces, buffers, definitions, losses, clocks.
 //! * [`jvmti`], [`jni`], [`vm`], [`java`]: what the VM offers, and what is read in it.
 //! * [`options`], [`reply`]: what commands ask, and what they are answered.
-//! * [`class_file`]: the platform's class files, changed and back.
 //! * [`raw`], [`definitions`]: what application threads hand to the draining thread.
 //! * [`heap`]: Java objects read by their address, and when they move.
 //! * [`locks`], [`naming`], [`process`], [`clock`], [`mapping`], [`masked_signals`],
@@ -49,7 +48,6 @@ pub mod bindings;
 pub mod callbacks;
 pub mod causal;
 pub mod chain;
-pub mod class_file;
 pub mod clock;
 pub mod core;
 pub mod counted;

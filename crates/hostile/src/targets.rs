@@ -1,9 +1,9 @@
 //! The parsers, by name.
 
 use headway::causal::inject::{count, method_names, Counting};
-use headway::class_file::{redirect, Redirect, Via};
 use headway::options::Options;
 use headway_causal::coz;
+use headway_class_file::{redirect, Redirect, Via};
 use headway_host::{accounting, task, ControlGroup, Machine, Root};
 use headway_jfr::{repair, Reader, Summary};
 use headway_replay::{Block, Recording};

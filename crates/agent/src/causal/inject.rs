@@ -7,18 +7,14 @@
 //! the tables of lines and local variables.
 
 use super::insert;
-use crate::class_file::{ClassFileError, Pool, Reader, Rewritten};
+use headway_class_file::instruction::{INVOKESTATIC, NOP, SIPUSH};
+use headway_class_file::{ClassFileError, ConstantPool, Reader, Result, Rewritten};
 use std::collections::BTreeSet;
-
-type Result<T> = std::result::Result<T, ClassFileError>;
 
 /// Bytes that come before the code: `sipush n; invokestatic m; nop; nop`.
 pub const ADDED: u16 = 8;
 const HELPER: (&str, &str, &str) = ("java/util/concurrent/HeadwayProgress", "visit", "(I)V");
 
-const SIPUSH: u8 = 0x11;
-const INVOKESTATIC: u8 = 0xb8;
-const NOP: u8 = 0;
 /// A stack map's entry that names the place of a `new`.
 const UNINITIALIZED: u8 = 8;
 const OBJECT: u8 = 7;
@@ -41,21 +37,15 @@ pub fn method_names(class: &[u8]) -> BTreeSet<String> {
 }
 
 fn take_method_names(class: &[u8], names: &mut BTreeSet<String>) -> Result<()> {
-    let mut reader = Reader { bytes: class, at: 8 };
-    let pool = Pool::read(&mut reader)?;
-    reader.skip(6)?;
-    let interfaces = reader.u16()?;
-    reader.skip(2 * usize::from(interfaces))?;
-    skip_members(&mut reader)?;
+    let mut reader = Reader::before_pool(class);
+    let pool = ConstantPool::read(&mut reader)?;
+    reader.skip_to_fields()?;
+    reader.skip_members()?;
     for _ in 0..reader.u16()? {
         reader.skip(2)?;
-        names.extend(pool.text(class, reader.u16()?));
+        names.extend(pool.text(reader.u16()?));
         reader.skip(2)?;
-        for _ in 0..reader.u16()? {
-            reader.skip(2)?;
-            let length = reader.u32()?;
-            reader.skip(length as usize)?;
-        }
+        reader.each_attribute(|_, _| Ok(()))?;
     }
     Ok(())
 }
@@ -65,15 +55,13 @@ fn take_method_names(class: &[u8], names: &mut BTreeSet<String>) -> Result<()> {
 /// # Errors
 /// It cannot be understood, or has nothing of them.
 pub fn count(class: &[u8], wanted: &[(Counting, u16)]) -> Result<Vec<u8>> {
-    let mut reader = Reader { bytes: class, at: 8 };
-    let pool = Pool::read(&mut reader)?;
+    let mut reader = Reader::before_pool(class);
+    let pool = ConstantPool::read(&mut reader)?;
     let mut out = Rewritten::begin(class, &pool, reader.at);
     let call = out.static_method(HELPER.0, HELPER.1, HELPER.2)?;
     let from = reader.at;
-    reader.skip(6)?;
-    let interfaces = reader.u16()?;
-    reader.skip(2 * usize::from(interfaces))?;
-    skip_members(&mut reader)?;
+    reader.skip_to_fields()?;
+    reader.skip_members()?;
     out.copy(from, reader.at)?;
     let methods = reader.u16()?;
     out.body.extend(methods.to_be_bytes());
@@ -90,7 +78,7 @@ pub fn count(class: &[u8], wanted: &[(Counting, u16)]) -> Result<Vec<u8>> {
         let name = reader.u16()?;
         reader.skip(2)?;
         let point = wanted.iter().find_map(|(counting, point)| match counting {
-            Counting::Method(method) => pool.is_text(class, name, method).then_some(*point),
+            Counting::Method(method) => pool.is_text(name, method).then_some(*point),
             Counting::Line(_) => None,
         });
         out.copy(start, reader.at)?;
@@ -103,8 +91,8 @@ pub fn count(class: &[u8], wanted: &[(Counting, u16)]) -> Result<Vec<u8>> {
             let body = reader.at;
             reader.skip(length)?;
             let body = Reader { bytes: class, at: body };
-            let code = match pool.is_text(class, name, "Code") {
-                true => counting_code(class, &pool, body, call, point, &mut lines)?,
+            let code = match pool.is_text(name, "Code") {
+                true => counting_code(&pool, body, call, point, &mut lines)?,
                 false => None,
             };
             match code {
@@ -128,8 +116,7 @@ pub fn count(class: &[u8], wanted: &[(Counting, u16)]) -> Result<Vec<u8>> {
 /// A method's code with the calls that belong into it; `None` if there are none.
 /// Lines that are found are taken out of `lines`.
 fn counting_code(
-    class: &[u8],
-    pool: &Pool,
+    pool: &ConstantPool<&[u8]>,
     body: Reader<'_>,
     call: u16,
     method: Option<u16>,
@@ -140,8 +127,8 @@ fn counting_code(
     for (line, point) in lines.drain(..) {
         let bytes = changed.take();
         let code = bytes.as_deref().map_or(body, |bytes| Reader { bytes, at: 0 });
-        match insert::place_of_line(class, pool, code, line)? {
-            Some(at) => changed = Some(insert::with_call_at(class, pool, code, at, call, point)?),
+        match insert::place_of_line(pool, code, line)? {
+            Some(at) => changed = Some(insert::with_call_at(pool, code, at, call, point)?),
             None => {
                 left.push((line, point));
                 changed = bytes;
@@ -151,27 +138,13 @@ fn counting_code(
     *lines = left;
     if let Some(point) = method {
         let code = changed.as_deref().map_or(body, |bytes| Reader { bytes, at: 0 });
-        changed = Some(with_call(class, pool, code, call, point)?);
+        changed = Some(with_call(pool, code, call, point)?);
     }
     Ok(changed)
 }
 
-fn skip_members(reader: &mut Reader<'_>) -> Result<()> {
-    let members = reader.u16()?;
-    for _ in 0..members {
-        reader.skip(6)?;
-        let attributes = reader.u16()?;
-        for _ in 0..attributes {
-            reader.skip(2)?;
-            let length = reader.u32()?;
-            reader.skip(length as usize)?;
-        }
-    }
-    Ok(())
-}
-
 /// The body of a `Code` attribute with the call before its code.
-fn with_call(class: &[u8], pool: &Pool, mut code: Reader<'_>, call: u16, point: u16) -> Result<Vec<u8>> {
+fn with_call(pool: &ConstantPool<&[u8]>, mut code: Reader<'_>, call: u16, point: u16) -> Result<Vec<u8>> {
     let (stack, locals, length) = (code.u16()?, code.u16()?, code.u32()?);
     let longer = length + u32::from(ADDED);
     if longer > u32::from(u16::MAX) {
@@ -197,12 +170,11 @@ fn with_call(class: &[u8], pool: &Pool, mut code: Reader<'_>, call: u16, point: 
         let length = code.u32()? as usize;
         let start = code.at;
         let mut body = Reader { bytes: code.bytes, at: start };
-        let attribute = if pool.is_text(class, name, "StackMapTable") {
+        let attribute = if pool.is_text(name, "StackMapTable") {
             stack_maps(&mut body, start + length)?
-        } else if pool.is_text(class, name, "LineNumberTable") {
+        } else if pool.is_text(name, "LineNumberTable") {
             lines(&mut body)?
-        } else if pool.is_text(class, name, "LocalVariableTable") || pool.is_text(class, name, "LocalVariableTypeTable")
-        {
+        } else if pool.is_text(name, "LocalVariableTable") || pool.is_text(name, "LocalVariableTypeTable") {
             variables(&mut body)?
         } else {
             body.take(length)?.to_vec()

@@ -7,14 +7,9 @@
 //! switches stays, because eight is a multiple of four.
 
 use super::inject::{write_call, ADDED};
-use crate::class_file::{ClassFileError, Pool, Reader};
+use headway_class_file::instruction::{self, Operands};
+use headway_class_file::{ClassFileError, ConstantPool, Reader, Result};
 
-type Result<T> = std::result::Result<T, ClassFileError>;
-
-const TABLESWITCH: u8 = 0xaa;
-const LOOKUPSWITCH: u8 = 0xab;
-const WIDE: u8 = 0xc4;
-const IINC: u8 = 0x84;
 const UNINITIALIZED: u8 = 8;
 const OBJECT: u8 = 7;
 
@@ -23,7 +18,7 @@ const OBJECT: u8 = 7;
 ///
 /// # Errors
 /// It cannot be understood.
-pub fn place_of_line(class: &[u8], pool: &Pool, mut code: Reader<'_>, line: u16) -> Result<Option<u16>> {
+pub fn place_of_line(pool: &ConstantPool<&[u8]>, mut code: Reader<'_>, line: u16) -> Result<Option<u16>> {
     code.skip(4)?;
     let length = code.u32()? as usize;
     code.skip(length)?;
@@ -36,7 +31,7 @@ pub fn place_of_line(class: &[u8], pool: &Pool, mut code: Reader<'_>, line: u16)
         let length = code.u32()? as usize;
         let mut body = code;
         code.skip(length)?;
-        if !pool.is_text(class, name, "LineNumberTable") {
+        if !pool.is_text(name, "LineNumberTable") {
             continue;
         }
         let entries = body.u16()?;
@@ -55,8 +50,7 @@ pub fn place_of_line(class: &[u8], pool: &Pool, mut code: Reader<'_>, line: u16)
 /// # Errors
 /// It cannot be understood, or would be too long.
 pub fn with_call_at(
-    class: &[u8],
-    pool: &Pool,
+    pool: &ConstantPool<&[u8]>,
     mut code: Reader<'_>,
     at: u16,
     call: u16,
@@ -89,12 +83,11 @@ pub fn with_call_at(
         let length = code.u32()? as usize;
         let mut body = code;
         code.skip(length)?;
-        let attribute = if pool.is_text(class, name, "StackMapTable") {
+        let attribute = if pool.is_text(name, "StackMapTable") {
             moved.stack_maps(&mut body)?
-        } else if pool.is_text(class, name, "LineNumberTable") {
+        } else if pool.is_text(name, "LineNumberTable") {
             moved.lines(&mut body)?
-        } else if pool.is_text(class, name, "LocalVariableTable") || pool.is_text(class, name, "LocalVariableTypeTable")
-        {
+        } else if pool.is_text(name, "LocalVariableTable") || pool.is_text(name, "LocalVariableTypeTable") {
             moved.variables(&mut body)?
         } else {
             // Annotations of types name places, and nothing that runs needs them.
@@ -163,22 +156,22 @@ impl Moved {
     fn instruction_at(self, code: &mut Reader<'_>, from: usize, out: &mut Vec<u8>) -> Result<()> {
         let opcode = code.u8()?;
         out.push(opcode);
-        match opcode {
-            // if*, goto, jsr, ifnull, ifnonnull
-            0x99..=0xa8 | 0xc6 | 0xc7 => {
+        let operands = Operands::of(opcode).ok_or(ClassFileError::Malformed(from))?;
+        match operands {
+            Operands::Bytes(bytes) => out.extend(code.take(bytes)?),
+            Operands::Jump => {
                 let distance = self.distance(from, i32::from(code.u16()? as i16))?;
                 let short = i16::try_from(distance).map_err(|_| ClassFileError::Malformed(from))?;
                 out.extend(short.to_be_bytes());
             }
-            // goto_w, jsr_w
-            0xc8 | 0xc9 => out.extend(self.distance(from, code.u32()? as i32)?.to_be_bytes()),
-            TABLESWITCH | LOOKUPSWITCH => {
-                out.extend(code.take((3 - from % 4) % 4)?);
+            Operands::LongJump => out.extend(self.distance(from, code.u32()? as i32)?.to_be_bytes()),
+            Operands::TableSwitch | Operands::LookupSwitch => {
+                out.extend(code.take(instruction::padding(from))?);
                 out.extend(self.distance(from, code.u32()? as i32)?.to_be_bytes());
                 let first = code.u32()?;
                 out.extend(first.to_be_bytes());
-                let count = match opcode {
-                    TABLESWITCH => {
+                let count = match operands {
+                    Operands::TableSwitch => {
                         let last = code.u32()?;
                         out.extend(last.to_be_bytes());
                         i64::from(last as i32) - i64::from(first as i32) + 1
@@ -186,20 +179,16 @@ impl Moved {
                     _ => i64::from(first),
                 };
                 for _ in 0..count {
-                    if opcode == LOOKUPSWITCH {
+                    if operands == Operands::LookupSwitch {
                         out.extend(code.take(4)?);
                     }
                     out.extend(self.distance(from, code.u32()? as i32)?.to_be_bytes());
                 }
             }
-            WIDE => {
+            Operands::Wide => {
                 let widened = code.u8()?;
                 out.push(widened);
-                out.extend(code.take(if widened == IINC { 4 } else { 2 })?);
-            }
-            _ => {
-                let operands = operands_of(opcode).ok_or(ClassFileError::Malformed(from))?;
-                out.extend(code.take(operands)?);
+                out.extend(code.take(instruction::widened(widened))?);
             }
         }
         Ok(())
@@ -298,18 +287,6 @@ impl Moved {
         }
         Ok(())
     }
-}
-
-/// Bytes of operands of the instructions that do not jump.
-fn operands_of(opcode: u8) -> Option<usize> {
-    Some(match opcode {
-        0x10 | 0x12 | 0x15..=0x19 | 0x36..=0x3a | 0xa9 | 0xbc => 1,
-        0x11 | 0x13 | 0x14 | 0x84 | 0xb2..=0xb8 | 0xbb | 0xbd | 0xc0 | 0xc1 => 2,
-        0xc5 => 3,
-        0xb9 | 0xba => 4,
-        0x00..=0xc9 => 0,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

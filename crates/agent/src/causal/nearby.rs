@@ -6,9 +6,9 @@
 
 use crate::agent::Agent;
 use crate::jni::{Jni, Ref};
-use crate::naming::ConstantPool;
 use crate::options::Wishes;
 use headway_causal::experiment::{Target, TargetKind};
+use headway_class_file::ConstantPool;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::targets::is_called;

@@ -4,7 +4,8 @@ use crate::chain::by_jvmti;
 use crate::jni::Jni;
 use crate::jvmti::table::FrameInfo;
 use crate::jvmti::Jvmti;
-use crate::naming::{self, ConstantPool, Site};
+use crate::naming::{self, Site};
+use headway_class_file::ConstantPool;
 use headway_model::Method;
 
 const ACC_STATIC: u32 = 0x0008;

@@ -4,7 +4,8 @@ use super::table::{
     Capabilities, Capability, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, StackInfo,
     ThreadGroupInfo, ThreadInfo, JVMTI_VERSION,
 };
-use crate::jni::{modified_utf8, Ref};
+use crate::jni::Ref;
+use headway_class_file::modified_utf8;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::fmt;

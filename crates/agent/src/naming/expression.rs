@@ -1,8 +1,8 @@
 //! What was locked: the expression in front of a `monitorenter`, or of a call
 //! such as `lock()`.
 
-use super::bytecode::{self as b, Instruction};
-use super::constant_pool::ConstantPool;
+use headway_class_file::instruction::{self as b, Instruction};
+use headway_class_file::ConstantPool;
 
 /// An acquisition site: a method and a place in it.
 pub struct Site<'a> {
@@ -45,7 +45,7 @@ const INITIALIZATION: &str = " (initialization)";
 /// The class that an instruction has the VM initialize, for which it locks an `int[]`. A
 /// synchronized method is entered before its first instruction.
 fn initialized(site: &Site<'_>, pool: &ConstantPool, here: Instruction) -> Option<String> {
-    let operand = b::operand_u16(site.code, here).filter(|_| here.at > 0 || !site.is_synchronized)?;
+    let operand = here.operand_u16(site.code).filter(|_| here.at > 0 || !site.is_synchronized)?;
     let class = match here.opcode {
         b::GETSTATIC | b::PUTSTATIC | b::INVOKESTATIC => pool.member(operand)?.0,
         b::NEW => pool.class(operand)?,
@@ -88,7 +88,7 @@ pub fn synchronizer_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String>
 /// Class and name of the method of an object that an instruction calls.
 fn called(site: &Site<'_>, pool: &ConstantPool, call: Instruction) -> Option<(String, String)> {
     let is_call = matches!(call.opcode, b::INVOKEVIRTUAL | b::INVOKEINTERFACE);
-    is_call.then(|| pool.member(b::operand_u16(site.code, call)?)).flatten()
+    is_call.then(|| pool.member(call.operand_u16(site.code)?)).flatten()
 }
 
 /// What is left of `before` a call without what pushes its arguments, as long as
@@ -99,7 +99,7 @@ fn before_arguments<'b>(
     call: Instruction,
     before: &'b [Instruction],
 ) -> Option<&'b [Instruction]> {
-    let descriptor = pool.descriptor(b::operand_u16(site.code, call)?)?;
+    let descriptor = pool.descriptor(call.operand_u16(site.code)?)?;
     let count = arguments(&descriptor)?;
     let (rest, pushes) = before.split_at_checked(before.len().checked_sub(count)?)?;
     let is_push = |i: &Instruction| matches!(i.opcode, 0x01..=b::ALOAD_3 | b::GETSTATIC);
@@ -146,18 +146,18 @@ fn name_of_stack_top(site: &Site<'_>, pool: &ConstantPool, before: &[Instruction
         }
         b::DUP | b::CHECKCAST => name_of_stack_top(site, pool, rest, depth),
         b::GETFIELD | b::GETSTATIC => {
-            let (class, name) = pool.member(b::operand_u16(site.code, last)?)?;
+            let (class, name) = pool.member(last.operand_u16(site.code)?)?;
             Some(format!("{}.{name}", simple(&class)))
         }
         b::INVOKEVIRTUAL..=b::INVOKEINTERFACE => {
-            let (class, name) = pool.member(b::operand_u16(site.code, last)?)?;
+            let (class, name) = pool.member(last.operand_u16(site.code)?)?;
             Some(format!("{}.{name}()", simple(&class)))
         }
-        b::LDC => class_constant(pool, u16::from(b::operand_u8(site.code, last)?)),
-        b::LDC_W => class_constant(pool, b::operand_u16(site.code, last)?),
+        b::LDC => class_constant(pool, u16::from(last.operand_u8(site.code)?)),
+        b::LDC_W => class_constant(pool, last.operand_u16(site.code)?),
         b::AALOAD => {
             let array = rest.iter().rev().find(|i| matches!(i.opcode, b::GETFIELD | b::GETSTATIC))?;
-            let (class, name) = pool.member(b::operand_u16(site.code, *array)?)?;
+            let (class, name) = pool.member(array.operand_u16(site.code)?)?;
             Some(format!("{}.{name}[]", simple(&class)))
         }
         b::ALOAD | b::ALOAD_0..=b::ALOAD_3 => name_of_local(site, pool, rest, last, depth),
@@ -183,7 +183,7 @@ fn name_of_local(
 
 fn local_of(code: &[u8], i: Instruction, general: u8, first: u8) -> Option<u8> {
     match i.opcode {
-        opcode if opcode == general => b::operand_u8(code, i),
+        opcode if opcode == general => i.operand_u8(code),
         opcode if (first..=first + 3).contains(&opcode) => Some(opcode - first),
         _ => None,
     }

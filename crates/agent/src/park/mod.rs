@@ -3,7 +3,7 @@
 //!
 //! * [`natives`]: the platform's `Unsafe.park` and `unpark`, bound to functions
 //!   of the agent while a recording is under way: platform threads.
-//! * [`redirect`], [`class_file`](crate::class_file): the JDK's calls that park virtual threads,
+//! * [`redirect`], [`headway_class_file`]: the JDK's calls that park virtual threads,
 //!   led through a small class in the boot loader.
 //! * [`bindings`](crate::bindings): who has such natives, and how the VM's come back.
 //! * [`capture`]: what happens then.

@@ -11,12 +11,12 @@
 //! platform threads, but for those of code that calls `Unsafe` itself.
 
 use crate::agent::Agent;
-use crate::class_file::{self, Redirect, Via};
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::jvmti::Jvmti;
 use crate::reply::InPlace;
 use crate::sole;
+use headway_class_file::{Redirect, Via};
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -186,7 +186,8 @@ impl Redirection {
         let mut wanted = self.wanted();
         let wanted = wanted.as_mut().filter(|wanted| wanted.caller == name)?;
         let calls = self.changed().calls_in(name);
-        let changed = calls.into_iter().try_fold(bytes.to_vec(), |bytes, calls| class_file::redirect(&bytes, calls));
+        let changed =
+            calls.into_iter().try_fold(bytes.to_vec(), |bytes, calls| headway_class_file::redirect(&bytes, calls));
         let changed = changed.map_err(|e| e.to_string());
         let handed_over = changed.and_then(|changed| {
             jvmti.hand_over(&changed).map(|memory| (memory, changed.len())).map_err(|e| e.to_string())
