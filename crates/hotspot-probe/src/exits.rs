@@ -23,10 +23,9 @@ static CHECKED: AtomicI64 = AtomicI64::new(0);
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// Puts the hook in. At VMInit no thread contends yet.
-pub fn install() {
+pub fn install(libjvm: &Image) {
     static LINUX: Linux = Linux;
-    let image = Image::of_loaded("libjvm.so", &LINUX).expect("libjvm");
-    let function = Known::ContendedExit.resolve(&image).expect("function");
+    let function = Known::ContendedExit.resolve(libjvm).expect("function");
     let hook = exit_hook as *const ();
     let context = Known::ContendedExit.context();
     // SAFETY: the hook has the function's signature and is never unloaded.

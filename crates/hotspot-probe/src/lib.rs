@@ -14,15 +14,15 @@ mod bench;
 mod compare;
 mod exits;
 mod jvmti;
-mod libjvm;
 mod record;
 mod report;
 
 use compare::Context;
+use headway_hook::sys::linux::Linux;
+use headway_hook::Image;
 use headway_hotspot::live::SafeFetchN;
 use headway_hotspot::{symbols, AddressRange, Layout, LiveMemory};
 use jvmti::{Jni, Jvmti, Object, Vm};
-use libjvm::Symbols;
 use report::Report;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::ptr;
@@ -101,14 +101,19 @@ unsafe impl Send for Callbacks {}
 // SAFETY: as above.
 unsafe impl Sync for Callbacks {}
 
+/// The VM's library.
+fn libjvm() -> Image {
+    Image::of_loaded("libjvm.so", &Linux).expect("libjvm")
+}
+
 extern "C" fn vm_init(jvmti: Jvmti, jni: Jni, thread: Object) {
-    let symbols = Symbols::load().expect("symbols of libjvm");
-    let address = symbols.find(symbols::SAFE_FETCH_N).expect("SafeFetchN");
+    let libjvm = libjvm();
+    let address = libjvm.address_of(symbols::SAFE_FETCH_N).expect("SafeFetchN");
     // SAFETY: the symbol is the VM's guarded read.
     let safe_fetch: SafeFetchN = unsafe { std::mem::transmute(address) };
     // SAFETY: as above.
     let memory = unsafe { LiveMemory::guarded(safe_fetch) };
-    let layout = match Layout::load(&memory, |name| symbols.find(name)) {
+    let layout = match Layout::load(&memory, |name| libjvm.address_of(name)) {
         Ok(layout) => layout,
         Err(error) => panic!("{error}"),
     };
@@ -120,7 +125,7 @@ extern "C" fn vm_init(jvmti: Jvmti, jni: Jni, thread: Object) {
         report: Mutex::default(),
     };
     assert!(PROBE.set(probe).is_ok());
-    exits::install();
+    exits::install(&libjvm);
 }
 
 extern "C" fn vm_death(_: Jvmti, _: Jni) {
