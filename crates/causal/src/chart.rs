@@ -1,6 +1,6 @@
 //! A target's curve as a drawing.
 
-use crate::report::{Report, TargetReport};
+use crate::gains::{Report, TargetReport};
 use crate::statistics::Fit;
 use std::fmt::Write;
 

@@ -19,7 +19,7 @@ mod chart;
 pub mod coz;
 pub mod effect;
 pub mod experiment;
+pub mod gains;
 pub mod page;
-pub mod report;
 pub mod statistics;
 mod warnings;

@@ -4,7 +4,7 @@
 
 use crate::chart::chart;
 use crate::experiment::{Experiment, Target};
-use crate::report::{Report, TargetReport};
+use crate::gains::{Report, TargetReport};
 use crate::statistics::{pairs_of, Pair};
 use headway_model::quantity::percent;
 use std::collections::BTreeMap;

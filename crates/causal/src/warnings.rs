@@ -1,7 +1,7 @@
 //! What to be careful about with a run's results.
 
 use crate::experiment::Experiment;
-use crate::report::{Measure, TargetReport};
+use crate::gains::{Measure, TargetReport};
 use crate::statistics::{slowed, Slowed};
 use headway_model::quantity::percent;
 use std::collections::BTreeSet;

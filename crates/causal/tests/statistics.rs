@@ -2,8 +2,8 @@
 
 use headway_causal::coz;
 use headway_causal::experiment::{Experiment, Target, TargetKind};
+use headway_causal::gains::report;
 use headway_causal::page::page;
-use headway_causal::report::report;
 use headway_causal::statistics::{benjamini_hochberg, curves, fit, throughput_raise};
 
 /// Numbers in -1..1 that look random.

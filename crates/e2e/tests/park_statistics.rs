@@ -29,11 +29,11 @@ const SECONDS: u64 = 20;
 #[derive(Debug, Deserialize)]
 struct Truth {
     rounds: u64,
-    locks: Vec<Held>,
+    locks: Vec<LockTruth>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Held {
+struct LockTruth {
     name: String,
     holds: u64,
     held_ns: u64,
@@ -68,7 +68,7 @@ fn newest() -> Jdk {
 
 /// What the program says of its locks, and the statistics of the one on which its
 /// threads spent most time parked.
-fn recorded(tools: &Tools, jdk: &Jdk, pattern: &str) -> (Vec<Held>, Blocker) {
+fn recorded(tools: &Tools, jdk: &Jdk, pattern: &str) -> (Vec<LockTruth>, Blocker) {
     let directory = TempDir::new().unwrap();
     let file = |name: &str| directory.path().join(name).display().to_string();
     let (recording, truth, printed) = (file("recording.jfr"), file("truth.json"), file("parks.json"));
@@ -121,7 +121,7 @@ fn rounds(tools: &Tools, jdk: &Jdk, pattern: &str, halved: Option<&str>) -> u64 
 /// The average hold time lies between what this lock's owners measured and the time from one hold
 /// to the next, as the lock always has a queue: on a quiet machine both are the same, on a busy one the
 /// next owner gets its CPU late.
-fn has_average_hold_time(blocker: &Blocker, locks: &[Held], name: &str) -> Result<(), String> {
+fn has_average_hold_time(blocker: &Blocker, locks: &[LockTruth], name: &str) -> Result<(), String> {
     const TOLERANCE: f64 = 0.07;
     let held = locks.iter().find(|held| held.name == name).expect("a lock of this name");
     let (measured, cycle) = (held.held_ns as f64 / held.holds as f64, SECONDS as f64 * 1e9 / held.holds as f64);

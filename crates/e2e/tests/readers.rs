@@ -23,7 +23,7 @@ use tempfile::TempDir;
 type Counts = BTreeMap<String, u64>;
 
 /// A kind of recording.
-struct Kind {
+struct RecordingKind {
     name: &'static str,
     release: u32,
     events: &'static str,
@@ -38,8 +38,8 @@ struct Kind {
     has: &'static str,
 }
 
-const fn kind(name: &'static str, release: u32, events: &'static str, has: &'static str) -> Kind {
-    Kind { name, release, events, extension: "jfr", program: DEMO, killed: false, cut: false, has }
+const fn kind(name: &'static str, release: u32, events: &'static str, has: &'static str) -> RecordingKind {
+    RecordingKind { name, release, events, extension: "jfr", program: DEMO, killed: false, cut: false, has }
 }
 
 const DEMO: &[&str] = &["demo", "--seconds", "3"];
@@ -49,20 +49,20 @@ const CAUSAL: &str = "causal,progress=io.headway.workloads.causal.Known.done,tar
 const PARK: &str = "jdk.ThreadPark";
 const LOCKS: &str = "monitor+park";
 const ENTER: &str = "jdk.JavaMonitorEnter";
-const KINDS: [Kind; 13] = [
+const KINDS: [RecordingKind; 13] = [
     kind("lock, JDK 17", 17, LOCKS, ENTER),
     kind("lock, JDK 21", 21, LOCKS, ENTER),
     kind("lock, JDK 25", 25, LOCKS, ENTER),
     kind("cpu, JDK 21", 21, "cpu", "jdk.ExecutionSample"),
     kind("wall, JDK 25", 25, "wall", "headway.WallSample"),
     kind("pressure, JDK 17", 17, "pressure", "headway.PressureWindow"),
-    Kind { extension: "jfr.zst", ..kind("zstd, unpacked", 25, LOCKS, ENTER) },
-    Kind { extension: "jfr.lz4", ..kind("lz4, unpacked", 17, LOCKS, ENTER) },
-    Kind { program: VIRTUAL, ..kind("virtual threads, JDK 21", 21, LOCKS, PARK) },
-    Kind { program: VIRTUAL, ..kind("virtual threads, JDK 25", 25, LOCKS, PARK) },
-    Kind { program: LINES, ..kind("causal, JDK 17", 17, CAUSAL, "headway.CausalExperiment") },
-    Kind { cut: true, ..kind("cut off, repaired", 21, LOCKS, ENTER) },
-    Kind { killed: true, ..kind("killed JVM", 25, LOCKS, ENTER) },
+    RecordingKind { extension: "jfr.zst", ..kind("zstd, unpacked", 25, LOCKS, ENTER) },
+    RecordingKind { extension: "jfr.lz4", ..kind("lz4, unpacked", 17, LOCKS, ENTER) },
+    RecordingKind { program: VIRTUAL, ..kind("virtual threads, JDK 21", 21, LOCKS, PARK) },
+    RecordingKind { program: VIRTUAL, ..kind("virtual threads, JDK 25", 25, LOCKS, PARK) },
+    RecordingKind { program: LINES, ..kind("causal, JDK 17", 17, CAUSAL, "headway.CausalExperiment") },
+    RecordingKind { cut: true, ..kind("cut off, repaired", 21, LOCKS, ENTER) },
+    RecordingKind { killed: true, ..kind("killed JVM", 25, LOCKS, ENTER) },
 ];
 
 /// What a reader said, or why it did not run.
@@ -204,7 +204,7 @@ fn printed(text: &str) -> Said {
 
 /// Records a kind and gives the file as readers get it; `None` if what is needed for that
 /// is missing.
-fn record(kind: &Kind, tools: &Tools, scratch: &Path) -> Option<String> {
+fn record(kind: &RecordingKind, tools: &Tools, scratch: &Path) -> Option<String> {
     let jdk = Jdk::find(kind.release)?;
     let recording = scratch.join(format!("recording.{}", kind.extension));
     let _ = fs::remove_file(&recording);
@@ -258,7 +258,7 @@ fn cut_and_repaired(recording: &Path, tools: &Tools, scratch: &Path) -> String {
 
 /// What a kind of recording is exported by: `headway export --of`. `None` where it has
 /// nothing that profiles are made of.
-fn measure(kind: &Kind) -> Option<&'static str> {
+fn measure(kind: &RecordingKind) -> Option<&'static str> {
     match kind.events {
         LOCKS => Some("owner"),
         "cpu" | "wall" => Some(kind.events),
@@ -422,7 +422,12 @@ fn wait_for(ty: &str, jdk: &Jdk, recording: &Path) {
 }
 
 /// A row of the table for each export, in milliseconds, and what is wrong with them.
-fn read_exports(tools: &Tools, kind: &Kind, recording: &str, scratch: &Path) -> (Vec<(String, String)>, Vec<String>) {
+fn read_exports(
+    tools: &Tools,
+    kind: &RecordingKind,
+    recording: &str,
+    scratch: &Path,
+) -> (Vec<(String, String)>, Vec<String>) {
     let Some(of) = measure(kind) else {
         return (EXPORTS.iter().map(|name| ((*name).to_owned(), NOTHING.to_owned())).collect(), Vec::new());
     };
@@ -503,7 +508,7 @@ struct Reading {
 }
 
 /// Records a kind and has everybody read it; `None` if it cannot be recorded here.
-fn recorded_and_read(kind: &Kind, tools: &Tools, readers: &Readers) -> Option<Reading> {
+fn recorded_and_read(kind: &RecordingKind, tools: &Tools, readers: &Readers) -> Option<Reading> {
     let scratch = TempDir::new().unwrap();
     let recording = record(kind, tools, scratch.path())?;
     let (exports, wrong) = read_exports(tools, kind, &recording, scratch.path());

@@ -83,7 +83,7 @@ pub fn vm() -> (Layout, Drawn) {
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// Compiled.
     Compiled,
     /// Interpreted.
@@ -91,18 +91,18 @@ pub enum Kind {
 }
 
 /// Draws a stack, leaf first, below an entry frame without Java above it; gives the leaf's registers.
-pub fn stack(memory: &mut Drawn, kinds: &[Kind]) -> Registers {
+pub fn stack(memory: &mut Drawn, kinds: &[FrameKind]) -> Registers {
     let sizes = kinds.iter().map(|kind| match kind {
-        Kind::Compiled => COMPILED_WORDS * 8,
-        Kind::Interpreted => INTERPRETED_WORDS * 8,
+        FrameKind::Compiled => COMPILED_WORDS * 8,
+        FrameKind::Interpreted => INTERPRETED_WORDS * 8,
     });
     // (pc, sp, fp) of each frame; the last is the entry frame's.
     let mut frames = Vec::new();
     let mut sp = STACK;
     for (number, (kind, size)) in (0u64..).zip(kinds.iter().zip(sizes)) {
         let pc = match kind {
-            Kind::Compiled => HEAP + number % METHODS * METHOD_SIZE + METHOD_SIZE / 2,
-            Kind::Interpreted => INTERPRETER + 64 + number,
+            FrameKind::Compiled => HEAP + number % METHODS * METHOD_SIZE + METHOD_SIZE / 2,
+            FrameKind::Interpreted => INTERPRETER + 64 + number,
         };
         frames.push((pc, sp, sp + size - 16));
         sp += size;
@@ -112,7 +112,7 @@ pub fn stack(memory: &mut Drawn, kinds: &[Kind]) -> Registers {
         let ((_, _, fp), (caller_pc, caller_sp, caller_fp)) = (pair[0], pair[1]);
         memory.put(fp, caller_fp);
         memory.put(fp + 8, caller_pc);
-        if *kind == Kind::Interpreted {
+        if *kind == FrameKind::Interpreted {
             memory.put(fp - 8, caller_sp);
             memory.put(fp - 24, 0xa000);
             memory.put(fp - 64, 0xb000);

@@ -1,6 +1,6 @@
 //! The light walk over a drawn stack: what a frame takes.
 
-use crate::drawn_vm::{self, Drawn, Kind};
+use crate::drawn_vm::{self, Drawn, FrameKind};
 use crate::{check, measured, Done};
 use headway_hotspot::{walk_light, FrameRecord, Layout, RecordKind, Registers, WalkCache, WalkEnd};
 use std::hint::black_box;
@@ -42,7 +42,7 @@ pub fn walk_again() -> Done {
 
 fn drawn() -> (Layout, Drawn, Registers) {
     let (layout, mut memory) = drawn_vm::vm();
-    let kinds: Vec<Kind> = (0..FRAMES).map(kind).collect();
+    let kinds: Vec<FrameKind> = (0..FRAMES).map(kind).collect();
     let start = drawn_vm::stack(&mut memory, &kinds);
     let mut records = vec![FrameRecord::default(); WALKED + 7];
     let found = walk_light(&layout, &memory, start, &mut records);
@@ -50,17 +50,17 @@ fn drawn() -> (Layout, Drawn, Registers) {
     (layout, memory, start)
 }
 
-fn kind(frame: usize) -> Kind {
+fn kind(frame: usize) -> FrameKind {
     if frame % INTERPRETED_EVERY == INTERPRETED_EVERY - 1 {
-        Kind::Interpreted
+        FrameKind::Interpreted
     } else {
-        Kind::Compiled
+        FrameKind::Compiled
     }
 }
 
 fn is_as_drawn(records: &[FrameRecord]) -> bool {
     records[..FRAMES].iter().enumerate().all(|(number, record)| match kind(number) {
-        Kind::Compiled => record.kind == RecordKind::Compiled,
-        Kind::Interpreted => record.kind == RecordKind::Interpreted,
+        FrameKind::Compiled => record.kind == RecordKind::Compiled,
+        FrameKind::Interpreted => record.kind == RecordKind::Interpreted,
     })
 }

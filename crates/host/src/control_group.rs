@@ -120,12 +120,12 @@ pub fn since(now: &[Option<Quota>], earlier: &[Option<Quota>]) -> Option<Quota> 
     limited.reduce(|best, level| if level.throttled_ns > best.throttled_ns { level } else { best })
 }
 
-struct Place {
+struct GroupPath {
     mount: PathBuf,
     below: PathBuf,
 }
 
-impl Place {
+impl GroupPath {
     /// The group's directory, and those around it up to the mount.
     fn levels(&self) -> impl Iterator<Item = PathBuf> + '_ {
         self.below.ancestors().take(MAX_LEVELS).map(|below| self.mount.join(below))
@@ -142,15 +142,15 @@ fn is_mount_of(mount: &MountInfo, version: Version, controller: &str) -> bool {
 /// The directory of a group. A mount may show a part of the tree only, and a
 /// container's view of its own path may lie outside of it: then the mount is
 /// all that can be seen of the group.
-fn directory(root: &Root, mount: &MountInfo, group: &str) -> Place {
+fn directory(root: &Root, mount: &MountInfo, group: &str) -> GroupPath {
     let mount_point = root.path(&mount.mount_point.to_string_lossy());
     let below = Path::new(group).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     let below = if plain && mount_point.join(below).is_dir() { below } else { Path::new("") };
-    Place { mount: mount_point, below: below.to_owned() }
+    GroupPath { mount: mount_point, below: below.to_owned() }
 }
 
-fn v1_used(root: &Root, mounts: &MountInfos, groups: &ProcessCGroups) -> Option<Place> {
+fn v1_used(root: &Root, mounts: &MountInfos, groups: &ProcessCGroups) -> Option<GroupPath> {
     let group = groups.0.iter().find(|group| group.controllers.iter().any(|name| name == "cpuacct"))?;
     let mount = mounts.0.iter().find(|mount| is_mount_of(mount, Version::One, "cpuacct"))?;
     Some(directory(root, mount, &group.pathname))
@@ -158,7 +158,7 @@ fn v1_used(root: &Root, mounts: &MountInfos, groups: &ProcessCGroups) -> Option<
 
 /// The files with the CPU time of the same levels, where the two controllers
 /// have the process in groups of the same path.
-fn used_levels(place: &Place, used: Option<Place>, count: usize) -> Vec<Option<PathBuf>> {
+fn used_levels(place: &GroupPath, used: Option<GroupPath>, count: usize) -> Vec<Option<PathBuf>> {
     let same = used.filter(|used| used.below == place.below);
     match same {
         Some(used) => used.levels().take(count).map(|level| Some(level.join("cpuacct.usage"))).collect(),

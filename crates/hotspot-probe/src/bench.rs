@@ -11,7 +11,7 @@ const COLD_ROUNDS: usize = 300;
 /// More than the last-level cache share of one core of the usual server.
 const EVICT_BYTES: usize = 64 << 20;
 
-/// Measures walks of the current stack and puts the medians into the report.
+/// Measures walks of the current stack and puts the medians into what was seen.
 pub fn run(probe: &Probe, jni: Jni) {
     let java_thread = probe.java_thread(jni);
     let memory = probe.memory(java_thread);
@@ -44,13 +44,13 @@ pub fn run(probe: &Probe, jni: Jni) {
         time(&mut rewalk)
     });
     let cold_again = median(cold_again.collect());
-    let mut report = probe.report.lock().unwrap();
-    report.set("bench_frames", frames as u64);
-    report.set("bench_walk_warm_ns", warm.saturating_sub(clock));
-    report.set("bench_walk_cold_ns", cold.saturating_sub(clock));
-    report.set("bench_rewalk_warm_ns", warm_again.saturating_sub(clock));
-    report.set("bench_rewalk_cold_ns", cold_again.saturating_sub(clock));
-    report.set("bench_clock_ns", clock);
+    let mut seen = probe.seen.lock().unwrap();
+    seen.set("bench_frames", frames as u64);
+    seen.set("bench_walk_warm_ns", warm.saturating_sub(clock));
+    seen.set("bench_walk_cold_ns", cold.saturating_sub(clock));
+    seen.set("bench_rewalk_warm_ns", warm_again.saturating_sub(clock));
+    seen.set("bench_rewalk_cold_ns", cold_again.saturating_sub(clock));
+    seen.set("bench_clock_ns", clock);
 }
 
 fn time(what: impl FnOnce()) -> u64 {

@@ -1,7 +1,7 @@
 //! One comparison: JVMTI's stack against the walker's.
 
 use crate::jvmti::{FrameInfo, Jni, MethodId, OwnedMonitor};
-use crate::report::Report;
+use crate::seen::Seen;
 use crate::{collections, Probe};
 use headway_hotspot::held::held_at;
 use headway_hotspot::{
@@ -35,7 +35,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     let Some(start) = thread::start_from_anchor(&probe.layout, &memory, java_thread) else {
         // A thread that ends takes its own monitor without any Java frame.
         let has_frames = probe.jvmti.stack(LIMIT).is_some_and(|frames| !frames.is_empty());
-        probe.report.lock().unwrap().count(if has_frames { "no_start" } else { "no_java_frames" });
+        probe.seen.lock().unwrap().count(if has_frames { "no_start" } else { "no_java_frames" });
         return;
     };
     let collections_before = collections();
@@ -43,12 +43,12 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     let records = &records[..walk.frames];
     let (frames, undecodable) = decode(&probe.layout, &memory, records, DecodeOptions::default());
     let Some(expected) = probe.jvmti.stack(LIMIT) else {
-        probe.report.lock().unwrap().count("no_jvmti_stack");
+        probe.seen.lock().unwrap().count("no_jvmti_stack");
         return;
     };
-    let mut report = probe.report.lock().unwrap();
-    let report = &mut *report;
-    let cache = report.caches.entry(java_thread);
+    let mut seen = probe.seen.lock().unwrap();
+    let seen = &mut *seen;
+    let cache = seen.caches.entry(java_thread);
     let cache = cache.or_insert_with(|| WalkCache::new(LIMIT));
     let keys_before: Vec<[u64; 2]> = cache.records().map(FrameRecord::key).collect();
     let again = cache.walk(&probe.layout, &memory, start);
@@ -58,41 +58,41 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     let reused: Vec<FrameRecord> = cache.records().copied().collect();
     let unequal = reused.iter().zip(records).find(|(reused, fresh)| !is_same(reused, fresh));
     let same = comparable && reused.len() == records.len() && unequal.is_none();
-    *report.counters.entry("frames_reused".into()).or_default() += again.reused as u64;
-    *report.counters.entry("frames_walked".into()).or_default() += again.frames as u64;
-    *report.counters.entry("walks_same".into()).or_default() += u64::from(again.same);
+    *seen.counters.entry("frames_reused".into()).or_default() += again.reused as u64;
+    *seen.counters.entry("frames_walked".into()).or_default() += again.frames as u64;
+    *seen.counters.entry("walks_same".into()).or_default() += u64::from(again.same);
     if !same {
-        report.difference("reuse_unequal", || format!("{walk:?} {again:?} {unequal:x?}"));
+        seen.difference("reuse_unequal", || format!("{walk:?} {again:?} {unequal:x?}"));
     }
     if again.same && is_other {
-        report.difference("same_but_other", || format!("{walk:?} {again:?}"));
+        seen.difference("same_but_other", || format!("{walk:?} {again:?}"));
     }
-    report.count(&format!("checks_{}", context.name()));
-    count_kinds(report, records, walk);
+    seen.count(&format!("checks_{}", context.name()));
+    count_kinds(seen, records, walk);
     let comparison = Comparison { probe, memory: &memory, expected: &expected, frames: &frames };
     if undecodable > 0 {
-        report.difference("undecodable", || comparison.side_by_side(records, walk));
+        seen.difference("undecodable", || comparison.side_by_side(records, walk));
     }
     if comparison.equal() {
-        report.count("equal");
+        seen.count("equal");
     } else if walk.end == WalkEnd::ReturnBarrier && comparison.is_prefix() {
-        report.count("cut_at_return_barrier");
+        seen.count("cut_at_return_barrier");
     } else {
-        report.difference("unequal", || comparison.side_by_side(records, walk));
+        seen.difference("unequal", || comparison.side_by_side(records, walk));
     }
-    check_key(report, &comparison, records, walk);
-    let monitors = compare_monitors(report, &comparison, records, java_thread);
+    check_key(seen, &comparison, records, walk);
+    let monitors = compare_monitors(seen, &comparison, records, java_thread);
     // The walk keeps what the frame pointer held, and references are read at different times: a
     // collection between them moves what they refer to.
     if !monitors.is_empty() && collections() != collections_before {
-        report.count("monitors_moved");
+        seen.count("monitors_moved");
     } else {
         for (name, text) in monitors {
-            report.difference(name, || text);
+            seen.difference(name, || text);
         }
     }
     for frame in &expected {
-        check_method(report, probe, jni, &memory, frame);
+        check_method(seen, probe, jni, &memory, frame);
     }
 }
 
@@ -103,15 +103,15 @@ fn is_same(reused: &FrameRecord, fresh: &FrameRecord) -> bool {
     FrameRecord { fp, ..*reused } == *fresh
 }
 
-fn count_kinds(report: &mut Report, records: &[FrameRecord], walk: WalkResult) {
-    report.count(&format!("end_{:?}", walk.end));
+fn count_kinds(seen: &mut Seen, records: &[FrameRecord], walk: WalkResult) {
+    seen.count(&format!("end_{:?}", walk.end));
     for record in records {
-        report.count(&format!("frames_{:?}", record.kind));
+        seen.count(&format!("frames_{:?}", record.kind));
         if record.deoptimized {
-            report.count("frames_deoptimized");
+            seen.count("frames_deoptimized");
         }
         if record.on_heap {
-            report.count("frames_on_heap");
+            seen.count("frames_on_heap");
         }
     }
 }
@@ -168,17 +168,17 @@ fn method_of(memory: &LiveMemory, id: MethodId) -> u64 {
 }
 
 /// Equal keys must mean equal stacks.
-fn check_key(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameRecord], walk: WalkResult) {
+fn check_key(seen: &mut Seen, comparison: &Comparison<'_>, records: &[FrameRecord], walk: WalkResult) {
     let mut words = vec![0; 2 * records.len() + 1];
     let key = key_words(records, walk.end, &mut words).expect("room for the key").to_vec();
     let stack: Vec<(u64, i64)> =
         comparison.expected.iter().map(|e| (method_of(comparison.memory, e.method), e.location)).collect();
-    if walk.end == WalkEnd::ReturnBarrier || report.keys.len() > 200_000 {
+    if walk.end == WalkEnd::ReturnBarrier || seen.keys.len() > 200_000 {
         return;
     }
-    let known = report.keys.entry(key).or_insert_with(|| stack.clone());
+    let known = seen.keys.entry(key).or_insert_with(|| stack.clone());
     if *known != stack {
-        report.difference("key_aliases", || comparison.side_by_side(records, walk));
+        seen.difference("key_aliases", || comparison.side_by_side(records, walk));
     }
 }
 
@@ -187,7 +187,7 @@ fn check_key(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameR
 /// A monitor that is about to be acquired (again) is named by frames, too.
 /// Gives what differs: a counter and what was seen.
 fn compare_monitors(
-    report: &mut Report,
+    seen: &mut Seen,
     comparison: &Comparison<'_>,
     records: &[FrameRecord],
     java_thread: u64,
@@ -195,7 +195,7 @@ fn compare_monitors(
     let (probe, memory) = (comparison.probe, comparison.memory);
     let mut differences = Vec::new();
     let Some(owned) = probe.jvmti.owned_monitors() else {
-        report.count("no_owned_monitors");
+        seen.count("no_owned_monitors");
         return differences;
     };
     let slots = monitor_slots(&probe.layout, memory, records, comparison.frames, DecodeOptions::default());
@@ -206,8 +206,8 @@ fn compare_monitors(
         let depth = monitor.depth as u32;
         let unknown = slots.iter().any(|slot| slot.frame == depth && slot.place == MonitorPlace::Unknown);
         match holders.contains(&depth) {
-            true => report.count("monitors_found"),
-            false if unknown => report.count("monitors_at_unknown_places"),
+            true => seen.count("monitors_found"),
+            false if unknown => seen.count("monitors_at_unknown_places"),
             false => differences.push(("monitors_unequal", format!("depth {depth} of {slots:?}, holders {holders:?}"))),
         }
     }
@@ -228,15 +228,15 @@ fn compare_monitors(
 }
 
 /// Names and lines of methods seen for the first time.
-fn check_method(report: &mut Report, probe: &Probe, jni: Jni, memory: &LiveMemory, frame: &FrameInfo) {
+fn check_method(seen: &mut Seen, probe: &Probe, jni: Jni, memory: &LiveMemory, frame: &FrameInfo) {
     let address = method_of(memory, frame.method);
-    if !report.methods.insert(address) {
+    if !seen.methods.insert(address) {
         return;
     }
-    report.count("methods");
+    seen.count("methods");
     let layout = &probe.layout;
     if !names_agree(probe, jni, memory, frame.method, address) {
-        report.difference("names_unequal", || {
+        seen.difference("names_unequal", || {
             let (name, descriptor) = probe.jvmti.method_name(frame.method).unwrap_or_default();
             let (class, source) = probe.jvmti.declaring_class(jni, frame.method).unwrap_or_default();
             let ours = method_names(layout, memory, address);
@@ -244,9 +244,9 @@ fn check_method(report: &mut Report, probe: &Probe, jni: Jni, memory: &LiveMemor
         });
     }
     match lines_agree(probe, layout, memory, frame.method, address) {
-        Some(true) => report.count("line_tables"),
-        None => report.count("without_line_table"),
-        Some(false) => report.difference("lines_unequal", || format!("{:?}", method_names(layout, memory, address))),
+        Some(true) => seen.count("line_tables"),
+        None => seen.count("without_line_table"),
+        Some(false) => seen.difference("lines_unequal", || format!("{:?}", method_names(layout, memory, address))),
     }
 }
 

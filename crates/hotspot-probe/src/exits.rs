@@ -2,10 +2,10 @@
 //! what the program itself wrote down before it released.
 //!
 //! The hook runs while the thread may be in Java state: it must not wait for
-//! anything that another thread holds across a safepoint. So it has a report of
-//! its own, never locked around calls to the VM.
+//! anything that another thread holds across a safepoint. So what it saw is kept apart,
+//! never locked around calls to the VM.
 
-use crate::report::Report;
+use crate::seen::Seen;
 use crate::{Probe, PROBE};
 use headway_hook::sys::linux::Linux;
 use headway_hook::{Detour, Image, Known};
@@ -20,7 +20,7 @@ use std::sync::Mutex;
 static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 static SLOTS: Mutex<Option<HashMap<u64, &'static AtomicI32>>> = Mutex::new(None);
 static CHECKED: AtomicI64 = AtomicI64::new(0);
-static REPORT: Mutex<Option<Report>> = Mutex::new(None);
+static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
 
 /// Puts the hook in. At VMInit no thread contends yet.
 pub fn install(libjvm: &Image) {
@@ -49,8 +49,8 @@ pub fn checked() -> i64 {
 }
 
 /// What the hook saw.
-pub fn report() -> String {
-    REPORT.lock().unwrap().get_or_insert_default().to_string()
+pub fn seen() -> String {
+    SEEN.lock().unwrap().get_or_insert_default().to_string()
 }
 
 extern "C" fn exit_hook(monitor: u64, java_thread: u64, waiter: u64, fp: u64, _: u64) -> usize {
@@ -77,19 +77,19 @@ fn check(probe: &Probe, monitor: u64, java_thread: u64, fp: u64) {
     let layout = &probe.layout;
     let memory = probe.memory(java_thread);
     let mut records = vec![FrameRecord::default(); 1024];
-    let mut report = REPORT.lock().unwrap();
-    let report = report.get_or_insert_default();
-    report.count("checks_exit");
+    let mut seen = SEEN.lock().unwrap();
+    let seen = seen.get_or_insert_default();
+    seen.count("checks_exit");
     CHECKED.fetch_add(1, Ordering::Relaxed);
     let Some(start) = thread::start_at_exit(layout, &memory, java_thread, fp) else {
         // The VM itself: a thread that ends releases its own Thread object.
-        return report.count("exits_without_java_frame");
+        return seen.count("exits_without_java_frame");
     };
     let walk = walk_light(layout, &memory, start, &mut records);
     let records = &records[..walk.frames];
-    report.count(&format!("exit_leaf_{:?}", records[0].kind));
+    seen.count(&format!("exit_leaf_{:?}", records[0].kind));
     if walk.end != WalkEnd::Complete {
-        report.difference("exits_incomplete", || format!("{walk:?} {records:x?}"));
+        seen.difference("exits_incomplete", || format!("{walk:?} {records:x?}"));
     }
     let everywhere = layout.flags.is_set(&memory, "DebugNonSafepoints") == Some(true);
     let options = DecodeOptions { non_safepoint_info_since: everywhere.then_some(0) };
@@ -109,10 +109,11 @@ fn check(probe: &Probe, monitor: u64, java_thread: u64, fp: u64) {
     let kind = if waits { "wait" } else { "exit" };
     let expected = format!("site{site}");
     match blamed {
-        Some(frame) if frame.approximate => report.count(&format!("{kind}_approximate")),
-        Some(frame) if name(frame) == expected => report.count(&format!("{kind}_right")),
-        _ => report
-            .difference(&format!("{kind}_wrong"), || chain(layout, &memory, &frames, records, &expected, &holding)),
+        Some(frame) if frame.approximate => seen.count(&format!("{kind}_approximate")),
+        Some(frame) if name(frame) == expected => seen.count(&format!("{kind}_right")),
+        _ => {
+            seen.difference(&format!("{kind}_wrong"), || chain(layout, &memory, &frames, records, &expected, &holding))
+        }
     }
 }
 

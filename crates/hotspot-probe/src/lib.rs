@@ -15,7 +15,7 @@ mod compare;
 mod exits;
 mod jvmti;
 mod record;
-mod report;
+mod seen;
 
 use compare::Context;
 use headway_hook::sys::linux::Linux;
@@ -23,7 +23,7 @@ use headway_hook::Image;
 use headway_hotspot::live::SafeFetchN;
 use headway_hotspot::{symbols, AddressRange, Layout, LiveMemory};
 use jvmti::{Jni, Jvmti, Object, Vm};
-use report::Report;
+use seen::Seen;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +36,7 @@ struct Probe {
     safe_fetch: SafeFetchN,
     /// `JNIEnv*` minus `JavaThread*`.
     env_offset: u64,
-    report: Mutex<Report>,
+    seen: Mutex<Seen>,
 }
 
 // SAFETY: the JVMTI environment may be used from every thread.
@@ -117,22 +117,17 @@ extern "C" fn vm_init(jvmti: Jvmti, jni: Jni, thread: Object) {
         Ok(layout) => layout,
         Err(error) => panic!("{error}"),
     };
-    let probe = Probe {
-        jvmti,
-        layout,
-        safe_fetch,
-        env_offset: jni.0 as u64 - jni.java_thread(thread),
-        report: Mutex::default(),
-    };
+    let probe =
+        Probe { jvmti, layout, safe_fetch, env_offset: jni.0 as u64 - jni.java_thread(thread), seen: Mutex::default() };
     assert!(PROBE.set(probe).is_ok());
     exits::install(&libjvm);
 }
 
 extern "C" fn vm_death(_: Jvmti, _: Jni) {
     if let (Some(probe), Some(path)) = (PROBE.get(), OPTIONS.get()) {
-        let exits = exits::report();
-        let report = probe.report.lock().unwrap();
-        std::fs::write(path, format!("{report}{exits}")).unwrap();
+        let exits = exits::seen();
+        let seen = probe.seen.lock().unwrap();
+        std::fs::write(path, format!("{seen}{exits}")).unwrap();
     }
 }
 
@@ -206,13 +201,13 @@ extern "C" fn Java_Probe_thread(jni: Jni, _: Object, id: i64) {
     let task = task.file_name().and_then(|tid| tid.to_str()?.parse().ok());
     let here = &raw const java_thread as u64;
     let stack = thread::stack_range(&probe.layout, &memory, java_thread);
-    let mut report = probe.report.lock().unwrap();
-    report.count("threads");
+    let mut seen = probe.seen.lock().unwrap();
+    seen.count("threads");
     if thread::current_thread_id(&probe.layout, &memory, java_thread) != Some(id as u64)
         || thread::os_thread_id(&probe.layout, &memory, java_thread) != task
         || !stack.is_some_and(|stack| stack.holds(here, 1))
     {
-        report.difference("threads_unequal", || format!("{id} {task:?} {stack:x?}"));
+        seen.difference("threads_unequal", || format!("{id} {task:?} {stack:x?}"));
     }
 }
 

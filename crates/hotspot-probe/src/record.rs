@@ -46,7 +46,7 @@ const TAKEN: u32 = 2;
 static STATE: AtomicU32 = AtomicU32::new(IDLE);
 static AREA: AtomicU64 = AtomicU64::new(0);
 static STACK_END: AtomicU64 = AtomicU64::new(0);
-static COPY: Place = Place(UnsafeCell::new(Copy {
+static COPY: CopySlot = CopySlot(UnsafeCell::new(Copy {
     pc: 0,
     registers: [0; 16],
     length: 0,
@@ -62,11 +62,11 @@ struct Copy {
     written: [u8; WRITTEN_BYTES],
 }
 
-struct Place(UnsafeCell<Copy>);
+struct CopySlot(UnsafeCell<Copy>);
 
 // SAFETY: the handler writes between `ASKED` and `TAKEN`, the recorder reads
 // while it is `TAKEN`.
-unsafe impl Sync for Place {}
+unsafe impl Sync for CopySlot {}
 
 extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     if STATE.load(Ordering::Acquire) != ASKED {
@@ -74,7 +74,7 @@ extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut l
     }
     // SAFETY: the kernel passes a complete context for SA_SIGINFO.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
-    // SAFETY: see `Place`.
+    // SAFETY: see `CopySlot`.
     let copy = unsafe { &mut *COPY.0.get() };
     (copy.pc, copy.registers) = interrupted(context);
     let start = copy.registers[usize::from(Reg::SP.0)];
@@ -120,7 +120,7 @@ fn record(tid: u32, area: u64) {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_micros(100 + (random >> 33) % 8_000));
         if !stop(tid) {
-            probe.report.lock().unwrap().difference("fragments_missing", || "the thread did not stop".to_owned());
+            probe.seen.lock().unwrap().difference("fragments_missing", || "the thread did not stop".to_owned());
             break;
         }
         recorder.take();
@@ -176,7 +176,7 @@ impl Recorder {
 
     /// Decodes and judges what the handler copied.
     fn take(&mut self) {
-        // SAFETY: see `Place`.
+        // SAFETY: see `CopySlot`.
         let copy = unsafe { &*COPY.0.get() };
         let word = |at: usize| copy.written.get(at..at + 4).map_or(0, |w| u32::from_le_bytes(w.try_into().unwrap()));
         let depth = (word(0) as usize).min(WRITTEN_BYTES / 4 - 2);
@@ -192,19 +192,19 @@ impl Recorder {
         let found = decoded(&self.probe.layout, &watched, &stopped, &mut native);
         let (seen, native) = (watched.into_seen(), native.noted);
         let judged = self.truth.judge(&written, &found);
-        let mut report = self.probe.report.lock().unwrap();
-        report.count("fragments");
-        report.count(&format!("fragments_{}", kind_of(&found)));
+        let mut counts = self.probe.seen.lock().unwrap();
+        counts.count("fragments");
+        counts.count(&format!("fragments_{}", kind_of(&found)));
         if found.frames.iter().any(|frame| frame.deoptimized) {
-            report.count("fragments_with_deoptimized_frames");
+            counts.count("fragments_with_deoptimized_frames");
         }
         if let Err(wrong) = judged {
             let code = self.code_around(stopped.pc);
             let is_cut = !found.end.is_complete() || found.missing > 0;
             let name = if is_cut { "fragments_incomplete" } else { "fragments_wrong" };
-            return report.difference(name, || format!("{wrong}, stopped {code}\n{found:#?}"));
+            return counts.difference(name, || format!("{wrong}, stopped {code}\n{found:#?}"));
         }
-        drop(report);
+        drop(counts);
         let kind = format!("{:?} {}", written.last(), kind_of(&found));
         let shape = shape_of(&written, &found);
         let is_new = self.kinds.insert(kind);

@@ -4,7 +4,7 @@ use crate::contract::{Facts, How, Kind};
 use crate::measured::{Interval, Measured};
 use crate::names::Names;
 use crate::recording::Recording;
-use crate::table::{Row, Sum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
+use crate::table::{Row, RowSum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
 use crate::{facts, links, whole};
 use headway_analysis::monitor::{self, Basis, HolderId, Holders, OwnerSample, Slice, Stretch, StretchSink};
 use headway_analysis::park::statistics::{ParkTally, TallyOptions};
@@ -42,12 +42,12 @@ struct Rows {
     measured: Measured,
     start: Option<TimeNs>,
     /// By `HolderId::index`.
-    holders: Vec<Option<Held>>,
+    holders: Vec<Option<OwnerIds>>,
 }
 
-/// A holder, in the table's ids.
+/// An owner, in the table's ids.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct OwnerIds {
     owner: u32,
     owner_chain: u32,
     flags: u8,
@@ -257,7 +257,7 @@ impl Rows {
         }
         let (span, thread) = (passed.max(1), self.names.thread(thread));
         let row = Row { start: passed.saturating_sub(span), span, thread, kind: kind as u8, ..row };
-        self.table.add_sum(row, Sum::of(length, 1, length));
+        self.table.add_sum(row, RowSum::of(length, 1, length));
     }
 
     fn wait(&mut self, e: &MonitorWaited, unfinished: bool) {
@@ -296,7 +296,7 @@ impl Rows {
             kind: Kind::Transaction as u8,
             ..Row::default()
         };
-        self.table.add_sum(row, Sum::of(length.saturating_mul(e.count), e.count, length));
+        self.table.add_sum(row, RowSum::of(length.saturating_mul(e.count), e.count, length));
     }
 
     /// When the application's platform threads lived: the base of running time.
@@ -338,7 +338,7 @@ impl StretchSink for Rows {
         };
         let (names, holders) = (&mut self.names, &mut self.holders);
         let slices = stretch.slices.iter().map(|slice| {
-            let Held { owner, owner_chain, flags } = held(slice.holder, stretch.holders, holders, names);
+            let OwnerIds { owner, owner_chain, flags } = owner_ids(slice.holder, stretch.holders, holders, names);
             Row {
                 start: slice.start.since(origin).0,
                 span: slice.duration.0,
@@ -359,7 +359,7 @@ impl StretchSink for Rows {
         let origin = *self.start.get_or_insert(sum.start);
         let begin = sum.start.max(origin);
         let how = if sum.kind == monitor::Kind::Conditional { How::None } else { how(sum.basis) };
-        let Held { owner, owner_chain, flags } = held(sum.owner, owners, &mut self.holders, &mut self.names);
+        let OwnerIds { owner, owner_chain, flags } = owner_ids(sum.owner, owners, &mut self.holders, &mut self.names);
         let row = Row {
             owner,
             owner_chain,
@@ -373,7 +373,7 @@ impl StretchSink for Rows {
             how: how as u8,
             ..Row::default()
         };
-        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, sum.mean_ns));
+        self.table.add_sum(row, RowSum::of(sum.total_ns, sum.count, sum.mean_ns));
     }
 
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
@@ -442,14 +442,14 @@ impl StretchSink for Rows {
     }
 }
 
-/// A holder in the table's ids, looked up once.
-fn held(id: HolderId, of: &Holders, known: &mut Vec<Option<Held>>, names: &mut Names) -> Held {
-    if let Some(Some(held)) = known.get(id.index()) {
-        return *held;
+/// An owner in the table's ids, looked up once.
+fn owner_ids(id: HolderId, of: &Holders, known: &mut Vec<Option<OwnerIds>>, names: &mut Names) -> OwnerIds {
+    if let Some(Some(ids)) = known.get(id.index()) {
+        return *ids;
     }
     let holder = of.get(id);
     let approximate = holder.approximate || names.is_approximate(holder.chain, holder.frame);
-    let held = Held {
+    let ids = OwnerIds {
         owner: names.thread(holder.thread),
         owner_chain: names.holder_chain(holder.chain, holder.frame),
         flags: if approximate { APPROXIMATE } else { 0 },
@@ -457,8 +457,8 @@ fn held(id: HolderId, of: &Holders, known: &mut Vec<Option<Held>>, names: &mut N
     if known.len() <= id.index() {
         known.resize(id.index() + 1, None);
     }
-    known[id.index()] = Some(held);
-    held
+    known[id.index()] = Some(ids);
+    ids
 }
 
 fn how(basis: Basis) -> How {

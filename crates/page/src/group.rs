@@ -4,7 +4,7 @@ use crate::contract::{Aspect, Groups};
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::{is_of_totals, Selection};
-use crate::table::{Row, Sum, CONTINUES, STACKS, SUMMED, TOTALS};
+use crate::table::{Row, RowSum, CONTINUES, STACKS, SUMMED, TOTALS};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -181,7 +181,7 @@ impl Edges {
 }
 
 /// A part of a row in an interval of the range, or in all of it.
-fn part_of(sum: Sum, row: &Row, range_from: u64, from: u64, to: u64) -> Option<Part> {
+fn part_of(sum: RowSum, row: &Row, range_from: u64, from: u64, to: u64) -> Option<Part> {
     let (total, stopped) = row.clip(sum, from, to);
     let summed = row.flags & SUMMED != 0;
     let approximate = row.flags & crate::table::APPROXIMATE != 0;

@@ -2,7 +2,7 @@
 //! holders of locks were probably not running.
 
 use crate::contract::{How, Kind};
-use crate::table::{Row, Sum, Table, DESCHEDULED};
+use crate::table::{Row, RowSum, Table, DESCHEDULED};
 use rustc_hash::FxHashMap;
 
 /// Part of a slice from which on its holder counts as not running.
@@ -98,7 +98,7 @@ impl Measured {
                 for (kind, total) in times.into_iter().filter(|(_, total)| *total > 0) {
                     let span = interval.end.saturating_sub(interval.start).max(1);
                     let row = Row { start: interval.start, span, thread, kind: kind as u8, ..Row::default() };
-                    table.add_sum(row, Sum::of(total, 1, total));
+                    table.add_sum(row, RowSum::of(total, 1, total));
                 }
             }
         }

@@ -8,7 +8,7 @@
 //! the threads with the least time are put together, by group. Time is never moved
 //! from one interval to another one.
 
-use crate::table::{Row, Sum, APPROXIMATE, CONTINUES, STACKS, SUMMED, TOTALS};
+use crate::table::{Row, RowSum, APPROXIMATE, CONTINUES, STACKS, SUMMED, TOTALS};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The first length of intervals. Longer ones are 2, 10, 20, 100, ... times as long:
@@ -48,13 +48,13 @@ struct Cell {
 
 #[derive(Clone, Copy, Default, Debug)]
 struct Total {
-    sum: Sum,
+    sum: RowSum,
     stopped: u64,
 }
 
 impl Total {
     /// `first` if this is the first part of a longer interval.
-    fn add(&mut self, sum: Sum, stopped: u64, first: bool) {
+    fn add(&mut self, sum: RowSum, stopped: u64, first: bool) {
         self.sum.total += sum.total;
         self.sum.count += sum.count;
         self.sum.apart += sum.apart;
@@ -129,7 +129,7 @@ impl Projection {
     /// Adds the rows of a contention, in time order; `sum` is what a row stands for
     /// that already stands for several. Where its rows alone would fill more than `most` cells,
     /// intervals become longer before.
-    pub fn add(&mut self, rows: &[Row], sum: Option<Sum>, most: usize, stand_ins: &mut dyn StandIns) {
+    pub fn add(&mut self, rows: &[Row], sum: Option<RowSum>, most: usize, stand_ins: &mut dyn StandIns) {
         let length: u64 = rows.iter().map(|row| row.span).sum();
         while length / self.interval > most as u64 {
             self.widen();
@@ -145,17 +145,17 @@ impl Projection {
                 let end = (row.start + row.span).min((interval + 1) * self.interval);
                 let share = |all: u64| share_of(all, at - row.start, end - row.start, row.span);
                 let begins = latest.is_none();
-                let single = || Sum {
+                let single = || RowSum {
                     total: share(row.span),
                     count: u64::from(begins),
                     apart: u64::from(is_new && at == row.start),
                     going: u64::from(latest.is_some_and(|latest| latest != interval)),
                     max: if begins { length } else { 0 },
                 };
-                let several = |sum: Sum| {
+                let several = |sum: RowSum| {
                     let (count, going) = row.counts(sum, at, end);
                     let begun = count - going;
-                    Sum { total: share(sum.total), count: begun, apart: begun, going, max: sum.max }
+                    RowSum { total: share(sum.total), count: begun, apart: begun, going, max: sum.max }
                 };
                 let part = sum.map_or_else(single, several);
                 self.cells.entry(Cell { interval, ..cell }).or_default().add(part, share(row.stopped), true);
@@ -286,7 +286,7 @@ impl Projection {
     }
 
     /// Takes the cells out as rows, in a stable order. None reaches beyond `end`.
-    pub fn take_rows(&mut self, end: u64) -> Vec<(Row, Sum)> {
+    pub fn take_rows(&mut self, end: u64) -> Vec<(Row, RowSum)> {
         let flag = if self.stacks { STACKS } else { TOTALS };
         let mut cells: Vec<(Cell, Total)> = std::mem::take(&mut self.cells).into_iter().collect();
         cells.sort_unstable_by_key(|(cell, _)| *cell);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     fn lines(projection: &mut Projection) -> Vec<String> {
-        let line = |(row, sum): (Row, Sum)| {
+        let line = |(row, sum): (Row, RowSum)| {
             format!(
                 "{}+{} t{} o{}: {} in {} ({} go on, longest {})",
                 row.start / MS,
@@ -404,7 +404,7 @@ mod tests {
     fn what_is_a_sum_already_counts_where_its_contentions_can_have_been() {
         let mut totals = Projection::new(false);
         // Four of 0.5 ms each, side by side from 0.75 ms on.
-        totals.add(&[row(750_000, 2 * MS, 7)], Some(Sum::of(2 * MS, 4, MS / 2)), usize::MAX, &mut Tens);
+        totals.add(&[row(750_000, 2 * MS, 7)], Some(RowSum::of(2 * MS, 4, MS / 2)), usize::MAX, &mut Tens);
         assert_eq!(
             lines(&mut totals),
             [

@@ -5,7 +5,7 @@
 //! but its first carry [`CONTINUES`]. Where a recording has more rows than may
 //! be kept, short contentions are added up in two projections (`projection.rs`): such
 //! a row has [`SUMMED`] and [`TOTALS`] or [`STACKS`], its `span` is the interval and
-//! [`Sum`] its content. Both projections hold the same time, so a question is
+//! [`RowSum`] its content. Both projections hold the same time, so a question is
 //! answered from one of them.
 
 use crate::contract::{How, Kind};
@@ -63,7 +63,7 @@ pub struct Row {
 
 /// What a summed row stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct RowSum {
     /// Time.
     pub total: u64,
     /// Contentions that begin in it.
@@ -77,10 +77,10 @@ pub struct Sum {
     pub max: u64,
 }
 
-impl Sum {
+impl RowSum {
     /// So many of the same length.
-    pub fn of(total: u64, count: u64, max: u64) -> Sum {
-        Sum { total, count, going: 0, apart: count, max }
+    pub fn of(total: u64, count: u64, max: u64) -> RowSum {
+        RowSum { total, count, going: 0, apart: count, max }
     }
 }
 
@@ -96,7 +96,7 @@ const LEAST_ROWS: usize = 64;
 #[derive(Debug)]
 pub struct Table {
     rows: Vec<Row>,
-    sums: Vec<Sum>,
+    sums: Vec<RowSum>,
     /// Rows that were looked at already and stay, and sums of such; what follows them is new.
     looked_at: (usize, usize),
     /// What short stretches come to, while more of them come.
@@ -141,7 +141,7 @@ impl Table {
     }
 
     /// Takes in a row that stands for more than its span.
-    pub fn add_sum(&mut self, row: Row, sum: Sum) {
+    pub fn add_sum(&mut self, row: Row, sum: RowSum) {
         let place = self.sums.len() as u32;
         self.sums.push(sum);
         self.context += usize::from(is_context(&row));
@@ -300,7 +300,7 @@ impl Table {
     }
 
     /// What a row stands for.
-    pub fn sum(&self, place: usize) -> Sum {
+    pub fn sum(&self, place: usize) -> RowSum {
         sum_of(&self.rows[place], &self.sums, true)
     }
 
@@ -367,8 +367,8 @@ fn is_context(row: &Row) -> bool {
 
 /// What a row stands for; of a stretch its first row counts.
 #[inline]
-fn sum_of(row: &Row, sums: &[Sum], first: bool) -> Sum {
-    let single = Sum::of(row.span, u64::from(first), row.span);
+fn sum_of(row: &Row, sums: &[RowSum], first: bool) -> RowSum {
+    let single = RowSum::of(row.span, u64::from(first), row.span);
     match row.flags & SUMMED {
         0 => single,
         _ => sums.get(row.sum as usize).copied().unwrap_or(single),
@@ -390,7 +390,7 @@ fn stretch_at(rows: &[Row], at: usize) -> &[Row] {
 impl Row {
     /// The part of the row that lies in a range: time, and stopped time.
     #[inline]
-    pub fn clip(&self, sum: Sum, from: u64, to: u64) -> (u64, u64) {
+    pub fn clip(&self, sum: RowSum, from: u64, to: u64) -> (u64, u64) {
         let (start, end) = (self.start.max(from), (self.start + self.span).min(to));
         if start >= end {
             return (0, 0);
@@ -404,7 +404,7 @@ impl Row {
 
     /// Of the contentions that the row stands for, those with time between two moments in its span, and
     /// those of them that began before. Not for what was cut at the edges of intervals.
-    pub fn counts(&self, sum: Sum, from: u64, to: u64) -> (u64, u64) {
+    pub fn counts(&self, sum: RowSum, from: u64, to: u64) -> (u64, u64) {
         // Transactions that were reported together ran side by side in time.
         if self.kind == Kind::Transaction as u8 {
             return (sum.count, if from > self.start { sum.count } else { 0 });
@@ -557,9 +557,9 @@ mod tests {
         let mut table = Table::new(1024);
         let alive = Row { kind: Kind::Alive as u8, ..row(0, 1, 1) };
         for n in 0..30_000_u64 {
-            table.add_sum(row(n * 1_000_000, 500, 1), Sum::of(n, 2, 500));
+            table.add_sum(row(n * 1_000_000, 500, 1), RowSum::of(n, 2, 500));
             if n % 1000 == 0 {
-                table.add_sum(alive, Sum::of(n, 1, n));
+                table.add_sum(alive, RowSum::of(n, 1, n));
             }
             table.make_room(&mut Apart);
         }
@@ -616,7 +616,7 @@ mod tests {
     #[test]
     fn a_part_of_a_sum_is_pro_rata() {
         let cell = row(1000, 1000, 1);
-        let sum = Sum::of(400, 3, 200);
+        let sum = RowSum::of(400, 3, 200);
         assert_eq!(cell.clip(sum, 0, 5000), (400, 0));
         assert_eq!(cell.clip(sum, 1500, 5000), (200, 0));
         assert_eq!(cell.clip(sum, 2000, 5000), (0, 0));

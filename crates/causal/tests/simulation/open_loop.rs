@@ -2,7 +2,7 @@
 
 use crate::machine::{check, Machine, Op, Op::*, OURS, PERIOD};
 use headway_causal::experiment::{Experiment, Target, TargetKind};
-use headway_causal::report::report;
+use headway_causal::gains::report;
 
 #[test]
 fn arrivals_after_a_pause_leave_nothing_to_gain() {

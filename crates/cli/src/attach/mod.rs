@@ -4,14 +4,14 @@
 //! * [`delivery`]: how a recording gets from there to here.
 //! * [`identity`]: acting as the target's user.
 //! * [`view`]: the target's view of the file system.
-//! * [`place`]: a private directory there, for the library and its replies.
+//! * [`private_directory`]: there, for the library and its replies.
 //! * [`trigger`]: making the JVM open its attach socket, harmlessly.
 //! * [`protocol`]: requests and answers on that socket.
 //! * [`turn`]: command lines that attach to one JVM wait for each other.
 
 pub mod delivery;
 pub mod identity;
-pub mod place;
+pub mod private_directory;
 pub mod protocol;
 pub mod trigger;
 pub mod turn;
@@ -25,7 +25,7 @@ use crate::interrupt;
 use crate::jvm::process::Process;
 use crate::jvm::{self, Jvm};
 use crate::recording::file_name::literal_for_agent;
-use place::Place;
+use private_directory::PrivateDirectory;
 use protocol::{Answer, Version};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub struct Session {
     process: Process,
     socket: Socket,
     version: Version,
-    place: Place,
+    place: PrivateDirectory,
     /// Where the JVM loads the agent from; the same path every time, so that
     /// the dynamic linker finds it loaded.
     library: PathBuf,
@@ -72,7 +72,7 @@ impl Session {
         let (socket, version, place) = identity::acting_as(&process, || {
             let socket = trigger::open_socket(&process, &view)?;
             let version = protocol::version(&socket)?;
-            let place = Place::create(&process, &view)?;
+            let place = PrivateDirectory::create(&process, &view)?;
             Ok::<_, Failure>((socket, version, place))
         })?;
         let mut session =
@@ -166,7 +166,7 @@ impl Session {
     }
 
     /// The private directory, for files that the agent shall write for us.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &PrivateDirectory {
         &self.place
     }
 
@@ -182,7 +182,8 @@ impl Session {
 
     fn bring_library(&mut self, source: &Path, view: &View) -> Result<(), Failure> {
         let process = &self.process;
-        if process.shares_our_files() && identity::acting_as(process, || Ok(place::can_be_shared(source)))? {
+        if process.shares_our_files() && identity::acting_as(process, || Ok(private_directory::can_be_shared(source)))?
+        {
             self.library = source.to_owned();
             return Ok(());
         }

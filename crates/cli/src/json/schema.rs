@@ -32,7 +32,7 @@ fn schemas() -> Vec<(&'static str, &'static str, Value)> {
         of::<Picture>("top", "a line of headway top --json"),
         of::<Reply>("status", "headway status --json and stop --json"),
         of::<NotLoaded>("not-loaded", "headway status --json and stop --detach --json of a JVM without the agent"),
-        of::<headway_causal::report::Report>("causal", "headway causal report --json, and of causal run and record"),
+        of::<headway_causal::gains::Report>("causal", "headway causal report --json, and of causal run and record"),
     ]
 }
 

@@ -107,7 +107,7 @@ pub(crate) struct Pools {
 }
 
 /// Kinds of pools that mean something here.
-enum Kind {
+enum PoolKind {
     Named(Named),
     Thread,
     Class,
@@ -118,24 +118,24 @@ enum Kind {
     Unknown,
 }
 
-fn kind(name: &str) -> Kind {
+fn kind(name: &str) -> PoolKind {
     match name {
-        "java.lang.Thread" => Kind::Thread,
-        "java.lang.Class" => Kind::Class,
-        "jdk.types.Method" => Kind::Method,
-        "jdk.types.StackTrace" => Kind::Stack,
-        "jdk.types.Symbol" => Kind::Named(Named::Symbol),
-        "java.lang.String" => Kind::Named(Named::String),
-        "jdk.types.FrameType" => Kind::Named(Named::FrameType),
-        "jdk.types.ThreadState" => Kind::Named(Named::ThreadState),
-        "jdk.types.ThreadGroup" => Kind::Named(Named::ThreadGroup),
-        "headway.types.ExitCause" => Kind::Named(Named::ExitCause),
-        "headway.types.WaitOutcome" => Kind::Named(Named::WaitOutcome),
-        "headway.types.ParkOutcome" => Kind::Named(Named::ParkOutcome),
-        "headway.types.LossCause" => Kind::Named(Named::LossCause),
-        "headway.types.SourceFile" => Kind::SourceFile,
-        "headway.types.ApproximateFrames" => Kind::Approximate,
-        _ => Kind::Unknown,
+        "java.lang.Thread" => PoolKind::Thread,
+        "java.lang.Class" => PoolKind::Class,
+        "jdk.types.Method" => PoolKind::Method,
+        "jdk.types.StackTrace" => PoolKind::Stack,
+        "jdk.types.Symbol" => PoolKind::Named(Named::Symbol),
+        "java.lang.String" => PoolKind::Named(Named::String),
+        "jdk.types.FrameType" => PoolKind::Named(Named::FrameType),
+        "jdk.types.ThreadState" => PoolKind::Named(Named::ThreadState),
+        "jdk.types.ThreadGroup" => PoolKind::Named(Named::ThreadGroup),
+        "headway.types.ExitCause" => PoolKind::Named(Named::ExitCause),
+        "headway.types.WaitOutcome" => PoolKind::Named(Named::WaitOutcome),
+        "headway.types.ParkOutcome" => PoolKind::Named(Named::ParkOutcome),
+        "headway.types.LossCause" => PoolKind::Named(Named::LossCause),
+        "headway.types.SourceFile" => PoolKind::SourceFile,
+        "headway.types.ApproximateFrames" => PoolKind::Approximate,
+        _ => PoolKind::Unknown,
     }
 }
 
@@ -224,40 +224,40 @@ impl Pools {
         self.approximate.get(&stack).is_some_and(listed)
     }
 
-    fn constant(&mut self, kind: &Kind, key: u64, ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<()> {
+    fn constant(&mut self, kind: &PoolKind, key: u64, ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<()> {
         match kind {
-            Kind::Thread => {
+            PoolKind::Thread => {
                 let thread = thread(ty, schema, body)?;
                 self.threads.push((key, thread));
             }
-            Kind::Class => {
+            PoolKind::Class => {
                 let name = class(ty, schema, body)?;
                 self.classes.insert(key, name);
             }
-            Kind::Method => {
+            PoolKind::Method => {
                 let method = method(ty, schema, body)?;
                 self.methods.insert(key, method);
             }
-            Kind::Stack => {
+            PoolKind::Stack => {
                 let stack = self.stack(ty, schema, body)?;
                 self.stacks.insert(key, stack);
             }
-            Kind::Named(pool) => {
+            PoolKind::Named(pool) => {
                 let name = named(ty, schema, body)?;
                 self.named[*pool as usize].insert(key, name);
             }
-            Kind::SourceFile => {
+            PoolKind::SourceFile => {
                 let mut symbol = 0;
                 for field in &ty.fields {
                     symbol = number(&schema.value(field, body)?);
                 }
                 self.source_files.insert(key, symbol);
             }
-            Kind::Approximate => {
+            PoolKind::Approximate => {
                 let frames = named(ty, schema, body)?;
                 self.approximate.insert(key, frames);
             }
-            Kind::Unknown => skip(ty, schema, body)?,
+            PoolKind::Unknown => skip(ty, schema, body)?,
         }
         Some(())
     }

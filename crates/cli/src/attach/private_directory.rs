@@ -29,7 +29,7 @@ const MOST_FILES: usize = 64;
 
 /// The private directory.
 #[derive(Debug)]
-pub struct Place {
+pub struct PrivateDirectory {
     parent: OwnedFd,
     name: String,
     fd: OwnedFd,
@@ -37,7 +37,7 @@ pub struct Place {
     /// A library that exists in memory only, while it is being loaded.
     in_memory: Option<OwnedFd>,
     /// A second place for the library, where the first forbids executing.
-    executable: Option<Box<Place>>,
+    executable: Option<Box<PrivateDirectory>>,
     /// Locked as long as we live, by which the agent knows that we do.
     lease: Option<OwnedFd>,
 }
@@ -45,14 +45,14 @@ pub struct Place {
 /// Name of the file that is locked.
 const LEASE: &str = "lease";
 
-impl Place {
+impl PrivateDirectory {
     /// Makes the directory in the first place that the target can write to.
     /// To be called while acting as the target's user.
     ///
     /// # Errors
     /// [`Failure::NoPlaceForAgent`] with each place and the reason against it.
-    pub fn create(process: &Process, view: &View) -> Result<Place, Failure> {
-        Place::first(process, view, Place::check_room)
+    pub fn create(process: &Process, view: &View) -> Result<PrivateDirectory, Failure> {
+        PrivateDirectory::first(process, view, PrivateDirectory::check_room)
     }
 
     /// The path, in the target's view, of a file in the directory.
@@ -74,7 +74,7 @@ impl Place {
                 Err(_) => self.remove(library::FILE_NAME),
             }
         }
-        let other = Place::first(process, view, |place| {
+        let other = PrivateDirectory::first(process, view, |place| {
             forbids_executing(&place.fd)?;
             place.write(library::FILE_NAME, content)
         });
@@ -153,17 +153,21 @@ impl Place {
         }
     }
 
-    fn first(process: &Process, view: &View, prepare: impl Fn(&Place) -> Result<(), Errno>) -> Result<Place, Failure> {
+    fn first(
+        process: &Process,
+        view: &View,
+        prepare: impl Fn(&PrivateDirectory) -> Result<(), Errno>,
+    ) -> Result<PrivateDirectory, Failure> {
         let mut tried = Vec::new();
         for candidate in CANDIDATES {
-            let attempt = view.directory(candidate).and_then(|parent| Ok(Place::inside(&parent)?));
+            let attempt = view.directory(candidate).and_then(|parent| Ok(PrivateDirectory::inside(&parent)?));
             match attempt.and_then(|place| prepare(&place).map(|()| place).map_err(Into::into)) {
                 Ok(place) => return Ok(place),
                 Err(error) => tried.push(format!("{candidate}: {}", reason(&error))),
             }
         }
         if let Some(cwd) = view.cwd() {
-            let attempt = Place::inside(cwd).and_then(|place| prepare(&place).map(|()| place));
+            let attempt = PrivateDirectory::inside(cwd).and_then(|place| prepare(&place).map(|()| place));
             match attempt {
                 Ok(place) => return Ok(place),
                 Err(error) => tried.push(format!("{}: {}", cwd.path.display(), reason(&error.into()))),
@@ -172,7 +176,7 @@ impl Place {
         Err(Failure::NoPlaceForAgent { pid: process.pid, tried: tried.join("; ") })
     }
 
-    fn inside(parent: &Directory) -> Result<Place, Errno> {
+    fn inside(parent: &Directory) -> Result<PrivateDirectory, Errno> {
         let name = format!(".headway-{}", random_word()?);
         rustix::fs::mkdirat(&parent.fd, &name, OWNER_ONLY)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -181,7 +185,7 @@ impl Place {
         // An own handle on the parent, so that the place can remove itself.
         let parent_fd = rustix::fs::openat(&parent.fd, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let path = parent.path.join(&name);
-        Ok(Place { parent: parent_fd, name, fd, path, in_memory: None, executable: None, lease: None })
+        Ok(PrivateDirectory { parent: parent_fd, name, fd, path, in_memory: None, executable: None, lease: None })
     }
 
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Errno> {
@@ -209,7 +213,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         for name in self.file_names() {
             let _ = rustix::fs::unlinkat(&self.fd, &name, AtFlags::empty());

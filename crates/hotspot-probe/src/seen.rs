@@ -8,7 +8,7 @@ use std::fmt;
 const MAX_EXAMPLES: usize = 5;
 
 #[derive(Default)]
-pub struct Report {
+pub struct Seen {
     pub counters: BTreeMap<String, u64>,
     examples: Vec<String>,
     /// The previous walk of each `JavaThread`.
@@ -19,7 +19,7 @@ pub struct Report {
     pub methods: HashSet<u64>,
 }
 
-impl Report {
+impl Seen {
     pub fn count(&mut self, name: &str) {
         *self.counters.entry(name.to_string()).or_default() += 1;
     }
@@ -36,7 +36,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in &self.counters {
             writeln!(f, "{name}={value}")?;
