@@ -11,13 +11,18 @@ use arrow::datatypes::FieldRef;
 use bytes::Bytes;
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::schema::types::ColumnPath;
 
 /// Rows of a group: what a query reads or skips at once.
 const GROUP_ROWS: usize = 64 * 1024;
+/// A batch of one JVM has fewer rows than this in most tables, a compacted file more.
+const FEW_ROWS: usize = 2_000;
 
 /// Puts a table's rows in order.
 pub(crate) fn sorted(table: Table, rows: &RecordBatch) -> Result<RecordBatch, StoreError> {
@@ -134,24 +139,50 @@ fn completed(table: Table, rows: &RecordBatch) -> Result<RecordBatch, StoreError
     Ok(RecordBatch::try_new(schema, columns)?)
 }
 
-fn to_parquet(table: Table, rows: &RecordBatch) -> Result<Vec<u8>, parquet::errors::ParquetError> {
+fn to_parquet(table: Table, rows: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
+    let properties = match rows.num_rows() {
+        0..=FEW_ROWS => for_few_rows(properties(table)?),
+        _ => for_many_rows(properties(table)?, table),
+    };
+    // The Parquet schema says everything; Arrow's, beside it, would take more than the rows of a small batch.
+    let options = ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(true);
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, table.schema(), options)?;
+    writer.write(rows)?;
+    writer.close()?;
+    Ok(bytes)
+}
+
+/// What all files have.
+fn properties(table: Table) -> Result<WriterPropertiesBuilder, ParquetError> {
     let schema = table.schema();
     let about = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
     let place = |name: &&str| schema.index_of(name).ok().and_then(|at| i32::try_from(at).ok());
     let order = table.order().iter().filter_map(place);
-    let sorting = order.map(|column_idx| SortingColumn { column_idx, descending: false, nulls_first: true });
     // Lists and structs have several leaves; those that files are sorted by stand before all of them.
+    let sorting = order.map(|column_idx| SortingColumn { column_idx, descending: false, nulls_first: true });
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
         .set_sorting_columns(Some(sorting.collect()))
-        .set_key_value_metadata(Some(about))
-        .build();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, schema, Some(properties))?;
-    writer.write(rows)?;
-    writer.close()?;
-    Ok(bytes)
+        .set_key_value_metadata(Some(about));
+    Ok(properties)
+}
+
+/// Nothing can be skipped in a file of few rows: what would help to do so takes more than they do, and so does a
+/// dictionary for each column.
+fn for_few_rows(properties: WriterPropertiesBuilder) -> WriterPropertiesBuilder {
+    let properties = properties.set_statistics_enabled(EnabledStatistics::None).set_offset_index_disabled(true);
+    properties.set_dictionary_enabled(false)
+}
+
+/// A dictionary of values that rarely repeat is larger than they are.
+fn for_many_rows(properties: WriterPropertiesBuilder, table: Table) -> WriterPropertiesBuilder {
+    let schema = table.schema();
+    let durations = schema.fields().iter().filter(|field| table.rarely_repeats(field.name()));
+    durations.fold(properties, |properties, field| {
+        properties.set_column_dictionary_enabled(ColumnPath::from(field.name().as_str()), false)
+    })
 }
 
 #[cfg(test)]

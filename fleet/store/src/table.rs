@@ -86,6 +86,11 @@ impl Table {
         }
     }
 
+    /// True if most values of a column differ: durations, but not CPU time that is a number of samples.
+    pub(crate) fn rarely_repeats(self, column: &str) -> bool {
+        column.ends_with("_ns") && self != Table::CpuMinute
+    }
+
     /// Its columns.
     pub fn schema(self) -> SchemaRef {
         use DataType::{Boolean, Float64, Int32, Int64, Utf8};

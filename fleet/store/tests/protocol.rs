@@ -2,9 +2,12 @@
 
 mod made_up;
 
-use headway_rollup::rows::Rolled;
+use headway_rollup::rows::{LockMinute, Rolled};
 use headway_store::{Day, Snapshot, Store, StoreError, Table};
 use made_up::{counts, rolled, NOON};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::statistics::Statistics;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -84,34 +87,75 @@ fn other_rows_under_the_same_name_are_refused() {
     });
 }
 
+/// The only file of `lock_minute` after a compaction.
+async fn compacted_locks(store: &Store) -> ParquetMetaData {
+    store.compact(day()).await.expect("a compaction");
+    let snapshot = snapshot(store).await;
+    let file = snapshot.files().find(|file| file.table() == Some(Table::LockMinute)).expect("a file");
+    let bytes = std::fs::read(format!("{}/{}", store.place(), file.path)).expect("the file");
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes));
+    reader.expect("Parquet").metadata().as_ref().clone()
+}
+
 #[test]
 fn files_are_sorted_and_say_what_they_are() {
     check(|store| async move {
         for host in [3, 1, 2] {
             deliver(&store, &rolled("shop", host, NOON + u64::from(host))).await;
         }
-        store.compact(day()).await.expect("a compaction");
-        let snapshot = snapshot(&store).await;
-        let file = snapshot.files().find(|file| file.table() == Some(Table::LockMinute)).expect("a file");
-        let bytes = std::fs::read(format!("{}/{}", store.place(), file.path)).expect("the file");
-        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes));
-        let metadata = reader.expect("Parquet").metadata().clone();
+        let metadata = compacted_locks(&store).await;
         let about = metadata.file_metadata().key_value_metadata().expect("metadata");
         let value = |key: &str| about.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
         assert_eq!(
             (value("headway.format").as_deref(), value("headway.table").as_deref()),
             (Some("1"), Some("lock_minute"))
         );
-        let group = metadata.row_group(0);
-        assert_eq!(group.sorting_columns().map(Vec::len), Some(4));
-        let statistics = group.column(0).statistics().expect("statistics of ts");
-        let parquet::file::statistics::Statistics::Int64(times) = statistics else { panic!("{statistics:?}") };
-        assert!(times.min_opt().is_some() && times.min_opt() < times.max_opt(), "{times:?}");
-        let rows = store.rows(&snapshot, Table::LockMinute).await.expect("rows");
+        assert_eq!(metadata.row_group(0).sorting_columns().map(Vec::len), Some(4));
+        let rows = store.rows(&snapshot(&store).await, Table::LockMinute).await.expect("rows");
         let times = rows.column_by_name("ts").expect("ts");
         let times = times.as_any().downcast_ref::<arrow::array::TimestampMicrosecondArray>().expect("times");
         assert!(times.values().windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
         assert_eq!(times.len(), 6);
+    });
+}
+
+#[test]
+fn files_of_many_rows_have_what_helps_to_skip_them_and_files_of_few_rows_do_not() {
+    check(|store| async move {
+        deliver(&store, &rolled("shop", 1, NOON)).await;
+        deliver(&store, &rolled("shop", 2, NOON)).await;
+        let few = compacted_locks(&store).await;
+        assert!(few.row_group(0).columns().iter().all(|column| column.statistics().is_none()));
+        assert!(few.row_group(0).columns().iter().all(|column| column.offset_index_offset().is_none()));
+        let mut long = rolled("shop", 3, NOON);
+        let row = long.locks[0].clone();
+        long.locks = (0..3_000).map(|stack| LockMinute { owner_stack: Some(stack), ..row.clone() }).collect();
+        deliver(&store, &long).await;
+        let many = compacted_locks(&store).await;
+        let column = |name: &str| {
+            let columns = many.row_group(0).columns().iter();
+            columns.clone().find(|column| column.column_path().string() == name).expect("a column")
+        };
+        let statistics = column("ts").statistics().expect("statistics of ts");
+        let Statistics::Int64(times) = statistics else { panic!("{statistics:?}") };
+        assert!(times.min_opt().is_some() && times.min_opt() < times.max_opt(), "{times:?}");
+        assert!(column("ts").column_index_offset().is_some());
+        // A few locks in many rows, but hardly two contentions of one length.
+        assert!(column("site_id").dictionary_page_offset().is_some());
+        assert!(column("blocked_ns").dictionary_page_offset().is_none());
+    });
+}
+
+/// Most of what a host sends: a JVM with little contention. Its rows are a few hundred bytes; the rest is what
+/// Parquet says about columns.
+#[test]
+fn a_batch_of_few_rows_is_small() {
+    check(|store| async move {
+        deliver(&store, &rolled("shop", 1, NOON)).await;
+        let snapshot = snapshot(&store).await;
+        let sizes: Vec<(&str, u64)> = snapshot.files().map(|file| (file.table.as_str(), file.bytes)).collect();
+        let all: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
+        assert!(all < 6_000, "{all} bytes: {sizes:?}");
     });
 }
 
