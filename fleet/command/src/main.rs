@@ -7,6 +7,7 @@
 mod answers;
 mod arguments;
 mod failure;
+mod files;
 mod ingest;
 mod keep;
 mod output;

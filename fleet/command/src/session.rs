@@ -8,12 +8,11 @@
 
 use crate::arguments::Days;
 use crate::failure::Failure;
+use crate::files::FileTable;
 use crate::tables::{files, part_name};
 use crate::views::{views, Dialect, View};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as Answer};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -31,7 +30,7 @@ use std::sync::Arc;
 use url::Url;
 
 /// The only place that the engine can read from.
-const PLACE: &str = "headway://store/";
+pub const PLACE: &str = "headway://store/";
 
 /// Hands out the store of the question and nothing else.
 #[derive(Debug)]
@@ -95,9 +94,10 @@ impl Database {
     /// The store fails.
     pub async fn of_store(store: &Store, memory: usize) -> Result<Database, Failure> {
         let mut files = files(store, &Days::default()).await?;
-        let mut providers = Vec::new();
+        let mut providers: Vec<(Table, Arc<dyn TableProvider>)> = Vec::new();
         for table in Table::ALL {
-            providers.push((table, provider(table, files.remove(&table))?));
+            let of_table = FileTable::new(table, files.remove(&table).unwrap_or_default());
+            providers.push((table, Arc::new(of_table)));
         }
         Ok(Database { runtime: runtime(Some(store.objects()), memory)?, providers })
     }
@@ -165,18 +165,6 @@ impl Database {
 
 fn moment(us: i64) -> Expr {
     lit(ScalarValue::TimestampMicrosecond(Some(us), Some("UTC".into())))
-}
-
-/// A table of these files of the store.
-fn provider(table: Table, paths: Option<Vec<String>>) -> Result<Arc<dyn TableProvider>, Failure> {
-    let Some(paths) = paths else {
-        return Ok(Arc::new(MemTable::try_new(table.schema(), vec![vec![empty(table)]])?));
-    };
-    let urls: Result<_, _> = paths.iter().map(|path| ListingTableUrl::parse(format!("{PLACE}{path}"))).collect();
-    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
-    let config =
-        ListingTableConfig::new_with_multi_paths(urls?).with_listing_options(options).with_schema(table.schema());
-    Ok(Arc::new(ListingTable::try_new(config)?))
 }
 
 /// What a query may be.

@@ -5,6 +5,7 @@
 
 use crate::arguments::Days;
 use crate::failure::Failure;
+use crate::files::StoredFile;
 use crate::views::{views, Dialect};
 use arrow::datatypes::DataType;
 use headway_store::{Store, Table};
@@ -46,12 +47,13 @@ struct ViewOf {
 ///
 /// # Errors
 /// The store fails.
-pub async fn files(store: &Store, days: &Days) -> Result<BTreeMap<Table, Vec<String>>, Failure> {
-    let mut files: BTreeMap<Table, Vec<String>> = BTreeMap::new();
+pub async fn files(store: &Store, days: &Days) -> Result<BTreeMap<Table, Vec<StoredFile>>, Failure> {
+    let mut files: BTreeMap<Table, Vec<StoredFile>> = BTreeMap::new();
     for day in store.days().await?.into_iter().filter(|day| days.contain(*day)) {
         for file in store.snapshot(day).await?.files() {
             if let Some(table) = file.table() {
-                files.entry(table).or_default().push(file.path.clone());
+                let path = file.path.clone();
+                files.entry(table).or_default().push(StoredFile { day, bucket: file.bucket, path });
             }
         }
     }
@@ -77,7 +79,7 @@ pub async fn tables(place: &str, days: &Days) -> Result<Tables, Failure> {
     let tables = Table::ALL.map(|table| TableFiles {
         name: part_name(table),
         columns: columns(table),
-        files: files.remove(&table).unwrap_or_default(),
+        files: files.remove(&table).unwrap_or_default().into_iter().map(|file| file.path).collect(),
     });
     let views = views(Dialect::Spark);
     Ok(Tables {

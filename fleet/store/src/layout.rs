@@ -72,8 +72,8 @@ impl FromStr for Day {
     }
 }
 
-/// The bucket of a service.
-pub(crate) fn bucket(service: &str) -> u64 {
+/// The bucket of a service: files of a day whose bucket is another one have no rows of it.
+pub fn bucket(service: &str) -> u64 {
     Hash::of("bucket").name(service).id() as u64 % BUCKETS
 }
 

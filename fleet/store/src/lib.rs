@@ -45,7 +45,7 @@ pub use columns::{batches, empty};
 pub use compact::Compacted;
 pub use error::{without_answer, StoreError};
 pub use files::Part;
-pub use layout::Day;
+pub use layout::{bucket, Day};
 pub use manifest::{Commit, DataFile, Snapshot};
 pub use place::Store;
 pub use remove::{Removed, Tidied};

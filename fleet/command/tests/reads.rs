@@ -1,0 +1,98 @@
+//! What a query opens and reads of a store: only files of the days, services and columns that it asks for.
+
+use headway_rollup::minute::Minute;
+use headway_rollup::rows::{Jvm, LoadMinute, LockMinute, Rolled};
+use headway_store::{bucket, Day, Store};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// 2026-01-01, and so many days of rows.
+const FIRST: Day = Day(20_454);
+const DAYS: u64 = 2;
+const MINUTES: u64 = 1_440;
+/// Rows of each minute on the first day of the first service: two row groups.
+const ROWS: i64 = 46;
+/// Of different buckets, which a test asserts; the last one has no rows.
+const SERVICES: [&str; 3] = ["shop", "mail", "stock"];
+
+/// A JVM of a service that is recorded all days; `rows` of each minute on the first day, then one an hour.
+fn recorded(service: &str, rows: i64) -> Rolled {
+    let first = u64::from(FIRST.0) * MINUTES;
+    let minutes = first..first + DAYS * MINUTES;
+    let lock = |minute, owner| LockMinute {
+        minute: Minute(minute),
+        site: owner % 5,
+        kind: "monitor",
+        owner_stack: Some(owner),
+        contentions: 1,
+        blocked_ns: minute * 1_009 % 100_003,
+        ..LockMinute::default()
+    };
+    let rows_of = |minute: u64| match minute < first + MINUTES {
+        true => rows,
+        false => i64::from(minute.is_multiple_of(60)),
+    };
+    Rolled {
+        jvm: Jvm { id: rows, host: "web-1".into(), service: service.into(), version: "1".into(), ..Jvm::default() },
+        locks: minutes.clone().flat_map(|minute| (0..rows_of(minute)).map(move |owner| lock(minute, owner))).collect(),
+        load: minutes.map(|minute| LoadMinute { minute: Minute(minute), ..LoadMinute::default() }).collect(),
+        ..Rolled::default()
+    }
+}
+
+/// What a query reads of `lock_minute`.
+#[derive(Debug)]
+struct Read {
+    files: usize,
+    /// Row groups that are left by their statistics, and all of the files that were opened.
+    groups: (usize, usize),
+    plan: String,
+}
+
+fn read(place: &str, condition: &str) -> Read {
+    let query = format!("EXPLAIN ANALYZE SELECT sum(blocked_ns) FROM lock_minute {condition}");
+    let output = Command::new(env!("CARGO_BIN_EXE_headway-fleet")).args(["sql", &query, place]).output();
+    let output = output.expect("the command starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let plan = String::from_utf8(output.stdout).expect("UTF-8");
+    let ends: Vec<&str> = plan.split(".parquet").collect();
+    let names = ends[..ends.len() - 1].iter().filter_map(|text| text.rsplit("day=").next());
+    let files = names.collect::<BTreeSet<_>>().len();
+    Read { files, groups: groups(&plan).unwrap_or_default(), plan }
+}
+
+/// Of `row_groups_pruned_statistics=2 total → 1 matched`: 1 and 2.
+fn groups(plan: &str) -> Option<(usize, usize)> {
+    let (_, counted) = plan.split_once("row_groups_pruned_statistics=")?;
+    let (total, rest) = counted.split_once(" total → ")?;
+    let (matched, _) = rest.split_once(" matched")?;
+    Some((matched.parse().ok()?, total.parse().ok()?))
+}
+
+#[test]
+fn queries_open_files_and_row_groups_that_they_ask_for() {
+    assert_eq!(SERVICES.map(bucket).into_iter().collect::<BTreeSet<_>>().len(), SERVICES.len());
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().to_str().expect("UTF-8");
+    tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
+        let store = Store::open_or_make(place).await.expect("a store");
+        for (service, rows) in SERVICES.into_iter().zip([ROWS, 1]) {
+            store.deliver(&recorded(service, rows)).await.expect("a delivery");
+        }
+    });
+    let last_minutes = "ts >= '2026-01-01T23:50:00Z' AND ts < '2026-01-02T00:00:00Z'";
+    for (condition, files, groups) in [
+        (String::new(), 4, None),
+        ("WHERE service = 'shop'".into(), 2, None),
+        ("WHERE ts >= '2026-01-02T00:00:00Z'".into(), 2, None),
+        ("WHERE service IN ('shop', 'stock') AND ts >= '2026-01-02T00:00:00Z'".into(), 1, None),
+        (format!("WHERE service = 'shop' AND {last_minutes}"), 1, Some((1, 2))),
+        ("WHERE ts < '2025-12-31T00:00:00Z'".into(), 0, None),
+    ] {
+        let read = read(place, &condition);
+        assert_eq!(read.files, files, "{condition}: {}", read.plan);
+        if let Some(groups) = groups {
+            assert_eq!(read.groups, groups, "{condition}: {}", read.plan);
+        }
+    }
+}
