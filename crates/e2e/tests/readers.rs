@@ -626,8 +626,8 @@ const EXPORTED: &str = "
 
 The same recordings, exported: milliseconds as a reader of each format adds them up, which must be the report's
 (`blocked_ns` of recordings of locks; those of samples must agree with each other). `-`: nothing in the recording that
-such a file is made of. `yes` is for a reader that adds up nothing. speedscope and the Firefox Profiler cannot be run here:
-the test has a minimum of what their importers check. The tests of `crates/export` check speedscope's published schema.
+such a file is made of. `yes` is for a reader that adds up nothing. The test does not run speedscope and the Firefox Profiler:
+it has a minimum of what their importers check. The tests of `crates/export` check speedscope's published schema.
 The Firefox Profiler gets whole microseconds, and may differ by 0.05 %.
 
 ";
