@@ -42,6 +42,10 @@ const SERVICES: [Service; 3] = [
 /// What was planted: the service, and the lock that it holds longer.
 const PLANTED: (&str, &str) = ("checkout", "Meter.lock");
 
+/// Which locks block threads most: seconds, and percent of the running time of all threads.
+const TOP: &str = "SELECT service, version, lock, jvms, contentions, blocked_ns / 1000000000 AS blocked_s, \
+                   CAST(100 * blocked_share AS DECIMAL(5, 1)) AS percent FROM top_sites ORDER BY blocked_ns DESC LIMIT 10";
+
 /// See the file's head.
 pub fn demo(rest: &[String]) -> Result<(), Problem> {
     let mut minutes = LEAST_MINUTES;
@@ -61,6 +65,7 @@ pub fn demo(rest: &[String]) -> Result<(), Problem> {
     println!("hw: {} JVMs run for {minutes} minutes", SERVICES.len() * VERSIONS.len() * HOSTS.len());
     let runs = record(&place, minutes)?;
     let store = place.join("rows");
+    println!("hw: their recordings go into the store {}", from_root(&store));
     for one in &runs {
         run(one.ingest(&command, &store).stdout(Stdio::null()))?;
     }
@@ -167,9 +172,8 @@ struct Lock {
 
 /// Prints the answers, and whether they name what was planted.
 fn answer(command: &Path, store: &Path) -> Result<(), Problem> {
-    let top = "SELECT service, version, lock, jvms, contentions, blocked_ns, blocked_share FROM top_sites ORDER BY blocked_ns DESC LIMIT 10";
-    println!("\n$ {} sql '{top}' {}", from_root(command), from_root(store));
-    run(program(command).args(["sql", top]).arg(store))?;
+    println!("\n$ {} sql '{TOP}' {}", from_root(command), from_root(store));
+    run(program(command).args(["sql", TOP]).arg(store))?;
     let regressions = || {
         let mut regressions = program(command);
         regressions.args(["fleet", "regressions", "--store"]).arg(store);
@@ -180,6 +184,8 @@ fn answer(command: &Path, store: &Path) -> Result<(), Problem> {
     let found = worse(&output_of(regressions().arg("--json"))?)?;
     let (service, lock) = PLANTED;
     println!("\nplanted:      {lock} of {service} is held 5 times as long in version {}", VERSIONS[1]);
+    let names: Vec<String> = found.iter().map(|(service, lock)| format!("{lock} of {service}")).collect();
+    println!("found:        {}", if names.is_empty() { "nothing".to_owned() } else { names.join(", ") });
     println!("in a browser: {} fleet view --store {}", from_root(command), from_root(store));
     match found.iter().map(|(service, lock)| (service.as_str(), lock.as_str())).collect::<Vec<_>>()[..] {
         [one] if one == PLANTED => Ok(()),
