@@ -195,7 +195,9 @@ pub struct Drain {
     /// next flush.
     late: Vec<Event>,
     /// What had been spent and written when the governor was asked last, and when that was.
-    governed: (Spent, u64, TimeNs),
+    governed: govern::At,
+    /// The same at moments of the last second.
+    recent: VecDeque<govern::At>,
     /// What is sampled, if anything was.
     sampling: Option<Sampling>,
     max_size: Option<u64>,
@@ -247,6 +249,7 @@ impl Drain {
             late: Vec::new(),
             governor: Governor::new(Bounds::of(options), options.sampling_window_ns),
             governed: (Spent::so_far(agent), 0, start),
+            recent: VecDeque::new(),
             sampling: None,
             max_size: options.size_limit(),
             max_age: options.max_age_ns.map(DurationNs),
@@ -307,6 +310,7 @@ impl Drain {
                 }
                 false => self.drain_full(),
             }
+            self.watch_budget();
             self.publish(shared);
         }
         let recorded = self.finish();

@@ -2,9 +2,11 @@
 //!
 //! Once a second it compares the agent's CPU time, its hooks on application threads
 //! included, with what the budget allows, and the growth of the file with the rate that is
-//! allowed. While that is enough, everything is recorded. Where it is not, contentions and
-//! parks are sampled from then on, in windows just as long as the bound that is exceeded
-//! more needs; where everything would fit again, everything is recorded again.
+//! allowed; sooner if a whole second's allowance is spent before the second is over, as it is
+//! within milliseconds where the load grows a thousandfold. While that is enough, everything is
+//! recorded. Where it is not, contentions, waits and parks are sampled from then on, in windows
+//! just as long as the bound that is exceeded more needs; where everything would fit again,
+//! everything is recorded again, but not before the last 10 s together leave room for it.
 
 use super::self_cost::Spent;
 use super::Drain;
@@ -27,14 +29,20 @@ const FIRST_NS: u64 = 5_000_000;
 const SLOWEST: u64 = 16;
 /// Seconds that are looked at together.
 const SECONDS: usize = 3;
-/// Seconds over which a file must not grow faster than it may.
-const FILE_SECONDS: usize = 10;
+/// The time over which the bounds have to hold, in ns.
+const HELD_NS: f64 = 10e9;
 /// Fewer calls say nothing about what one costs.
 const FEW_CALLS: f64 = 20.0 * ONE_IN as f64;
-/// The shortest time between two looks at the budget.
+/// The shortest time between two looks at the budget, while it is not exceeded.
 const PAUSE: DurationNs = DurationNs(900_000_000);
+/// The shortest time between two looks whether it is.
+const WATCH: DurationNs = DurationNs(10_000_000);
+/// The time whose allowance is not to be spent sooner.
+const SECOND: DurationNs = DurationNs(1_000_000_000);
 /// The part of the budget that is aimed at.
 const AIM: f64 = 0.8;
+/// The part of a bound that is aimed at after a burst that used up all of it, at the least.
+const LEAST_ROOM: f64 = 0.05;
 /// Everything is recorded again where that is expected to cost less than this part.
 const FITS: f64 = 0.6;
 /// A change is for a moment to come: threads that have read the clock still follow the old schedule.
@@ -42,7 +50,7 @@ const AHEAD: DurationNs = DurationNs(20_000_000);
 
 /// What was spent in an interval, in ns, and written, in bytes; and how many calls of hooks
 /// there were.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Interval {
     length: f64,
     process: f64,
@@ -63,6 +71,11 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    /// True if everything may be recorded, whatever it costs.
+    fn are_none(&self) -> bool {
+        self.budget.is_none() && self.max_rate.is_none()
+    }
+
     /// Those that were asked for.
     pub fn of(options: &Options) -> Bounds {
         Bounds { budget: options.budget, max_rate: options.max_rate.map(|bytes| bytes as f64) }
@@ -90,8 +103,8 @@ pub(super) struct Governor {
     /// What decided that.
     bound: SamplingBound,
     intervals: VecDeque<Interval>,
-    /// Lengths of the latest intervals, and what was written in them.
-    written: VecDeque<(f64, f64)>,
+    /// Intervals of the time over which the bounds have to hold.
+    held: VecDeque<Interval>,
     /// What a call costs while everything is recorded, the draining thread's part included.
     exact_call_ns: f64,
     /// What it writes then.
@@ -106,23 +119,29 @@ impl Governor {
         Governor { bounds, window_ns: window_ns.unwrap_or(0), ..Governor::default() }
     }
 
-    /// The length of windows from now on, if it changes.
-    fn decide(&mut self, latest: Interval) -> Option<u64> {
+    /// The length of windows from now on, if it changes. `is_alarm` if a whole second's allowance
+    /// was spent in less than that.
+    fn decide(&mut self, latest: Interval, is_alarm: bool) -> Option<u64> {
+        if is_alarm {
+            // What was before says nothing of the load that there is now.
+            self.intervals.clear();
+        }
         self.keep(latest);
         if self.window_ns == 0 {
             self.learn(latest);
         }
         let loads = self.loads();
         let worst = loads.iter().copied().max_by(|a, b| a.now.total_cmp(&b.now))?;
+        let (held, room) = (self.held_load(), self.room());
         let is_sure = self.intervals.len() > 1;
-        let is_over = loads.iter().any(|load| load.least > 1.0 && (is_sure || load.least > 2.0));
+        let is_over = is_alarm || loads.iter().any(|load| load.least > 1.0 && (is_sure || load.least > 2.0));
         // One slow call among those that are timed stands for a thousand: what is certain is over.
-        let is_too_much = is_sure && worst.now > 1.0 || worst.least > 1.0;
+        let is_too_much = is_sure && worst.now > room || worst.least > 1.0;
         let window = match self.window_ns {
             0 if is_over => FIRST_NS,
             0 => 0,
-            now if is_too_much => longer(now, worst.now),
-            now if !is_sure || worst.now > FITS || self.file_load() > FITS => now,
+            now if is_too_much => longer(now, worst.now / room),
+            now if !is_sure || worst.now > FITS * room || held > FITS => now,
             _ if loads.iter().all(|load| load.exact < FITS) => 0,
             now => (now / 2).max(WINDOWS_NS.0),
         };
@@ -135,41 +154,76 @@ impl Governor {
         changes.then_some(window)
     }
 
+    /// True if a whole second's allowance was spent in `recent`, which is no longer than that.
+    fn is_alarming(&self, recent: Interval) -> bool {
+        let scale = (1e9 / recent.length.max(1.0)).max(1.0);
+        let second = Interval { length: recent.length * scale, process: recent.process * scale, ..recent };
+        self.loads_of(&[second]).any(|load| load.least > 1.0)
+    }
+
+    /// The part of the bounds that may be used up from now on so that no time over which they have
+    /// to hold exceeds them: less than 1 after a burst.
+    fn room(&self) -> f64 {
+        let mut recent = Vec::new();
+        let mut room = 1.0_f64;
+        for interval in self.held.iter().rev() {
+            recent.push(*interval);
+            let length: f64 = recent.iter().map(|interval| interval.length).sum();
+            let spent = self.loads_of(&recent).map(|load| load.now).fold(0.0, f64::max) * length;
+            if length < HELD_NS {
+                room = room.min((HELD_NS - spent) / (HELD_NS - length));
+            }
+        }
+        room.max(LEAST_ROOM)
+    }
+
     fn keep(&mut self, latest: Interval) {
         self.intervals.push_back(latest);
         if self.intervals.len() > SECONDS {
             self.intervals.pop_front();
         }
-        self.written.push_back((latest.length, latest.bytes));
-        if self.written.len() > FILE_SECONDS {
-            self.written.pop_front();
+        self.held.push_back(latest);
+        let mut length: f64 = self.held.iter().map(|interval| interval.length).sum();
+        while let Some(first) = self.held.front().filter(|first| length - first.length >= HELD_NS) {
+            length -= first.length;
+            self.held.pop_front();
         }
     }
 
     /// How far each bound is used up.
     fn loads(&self) -> Vec<Load> {
-        let sum = |part: fn(&Interval) -> f64| self.intervals.iter().map(part).sum::<f64>();
-        let (length, calls) = (sum(|i| i.length), sum(|i| i.calls));
-        let cpu = self.bounds.budget.map(|budget| {
-            let allowed = (budget * sum(|i| i.process)).max(FLOOR * length).max(1.0);
-            let error = self.intervals.iter().map(|i| i.error * i.error).sum::<f64>().sqrt();
-            let own = sum(|i| i.own);
-            let exact = calls * self.exact_call_ns / allowed;
-            Load { bound: SamplingBound::Cpu, now: own / allowed, least: (own - error) / allowed, exact }
-        });
-        let file = self.bounds.max_rate.map(|rate| {
-            let allowed = (rate * length / 1e9).max(1.0);
-            let now = sum(|i| i.bytes) / allowed;
-            Load { bound: SamplingBound::FileRate, now, least: now, exact: calls * self.exact_call_bytes / allowed }
-        });
-        cpu.into_iter().chain(file).collect()
+        self.loads_of(&self.intervals).collect()
     }
 
-    /// How far the growth of the file is used up over the seconds for which it is bounded.
-    fn file_load(&self) -> f64 {
-        let Some(rate) = self.bounds.max_rate else { return 0.0 };
-        let (length, bytes) = self.written.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        bytes / (rate * length / 1e9).max(1.0)
+    /// How far the bound is used up that is used up most, over the time for which they have to hold.
+    fn held_load(&self) -> f64 {
+        self.loads_of(&self.held).map(|load| load.now).fold(0.0, f64::max)
+    }
+
+    /// The same of these intervals together.
+    fn loads_of<'a>(&self, intervals: impl IntoIterator<Item = &'a Interval>) -> impl Iterator<Item = Load> {
+        let mut all = Interval::default();
+        let mut variance = 0.0;
+        for interval in intervals {
+            all.length += interval.length;
+            all.process += interval.process;
+            all.own += interval.own;
+            all.bytes += interval.bytes;
+            all.calls += interval.calls;
+            variance += interval.error * interval.error;
+        }
+        let cpu = self.bounds.budget.map(|budget| {
+            let allowed = (budget * all.process).max(FLOOR * all.length).max(1.0);
+            let (now, least) = (all.own / allowed, (all.own - variance.sqrt()) / allowed);
+            Load { bound: SamplingBound::Cpu, now, least, exact: all.calls * self.exact_call_ns / allowed }
+        });
+        let file = self.bounds.max_rate.map(|rate| {
+            let allowed = (rate * all.length / 1e9).max(1.0);
+            let now = all.bytes / allowed;
+            let exact = all.calls * self.exact_call_bytes / allowed;
+            Load { bound: SamplingBound::FileRate, now, least: now, exact }
+        });
+        cpu.into_iter().chain(file)
     }
 
     /// What a call costs and writes while everything is recorded: means that forget slowly.
@@ -195,6 +249,21 @@ fn longer(now: u64, ratio: f64) -> u64 {
     ((now as f64 * factor) as u64).clamp(WINDOWS_NS.0, WINDOWS_NS.1)
 }
 
+/// What had been spent, and written in bytes, at a moment.
+pub(super) type At = (Spent, u64, TimeNs);
+
+fn between((before, bytes_before, since): At, (spent, bytes, now): At) -> Interval {
+    Interval {
+        length: now.since(since).0 as f64,
+        process: (spent.process - before.process).0 as f64,
+        own: (spent.of_agent() - before.of_agent()).0 as f64,
+        error: spent.error_since(before).0 as f64,
+        // The file is shorter where its oldest part was removed.
+        bytes: bytes.saturating_sub(bytes_before) as f64,
+        calls: spent.calls_since(before),
+    }
+}
+
 impl Drain {
     /// Begins with windows of the length that was asked for, if one was. Before threads record.
     pub fn begin_sampling(&mut self, start: TimeNs) {
@@ -206,7 +275,7 @@ impl Drain {
     /// Sees to the budget, with what was spent since the last time.
     pub(super) fn govern(&mut self, now: TimeNs) {
         if now.since(self.governed.2) >= PAUSE {
-            self.decide(now);
+            self.decide(now, false);
         }
         // Again each time: the beginning of the recording may be removed.
         if let Some(sampling) = self.sampling {
@@ -214,19 +283,33 @@ impl Drain {
         }
     }
 
-    fn decide(&mut self, now: TimeNs) {
-        let (spent, bytes) = (Spent::so_far(self.agent), self.writer.as_ref().map_or(0, RecordingWriter::bytes));
-        let (before, bytes_before, since) = std::mem::replace(&mut self.governed, (spent, bytes, now));
-        let interval = Interval {
-            length: now.since(since).0 as f64,
-            process: (spent.process - before.process).0 as f64,
-            own: (spent.of_agent() - before.of_agent()).0 as f64,
-            error: spent.error_since(before).0 as f64,
-            // The file is shorter where its oldest part was removed.
-            bytes: bytes.saturating_sub(bytes_before) as f64,
-            calls: spent.calls_since(before),
-        };
-        if let Some(window_ns) = self.governor.decide(interval) {
+    /// Does not wait for the second to be over where its allowance is spent already.
+    pub(super) fn watch_budget(&mut self) {
+        let now = clock::now();
+        let is_due = self.recent.back().is_none_or(|latest| now.since(latest.2) >= WATCH);
+        // What the beginning of the recording costs is no load that goes on.
+        if self.governor.bounds.are_none() || self.governor.held.is_empty() || !is_due {
+            return;
+        }
+        let latest = self.spent_by(now);
+        self.recent.retain(|before| now.since(before.2) <= SECOND);
+        let is_alarm = self.recent.front().is_some_and(|first| self.governor.is_alarming(between(*first, latest)));
+        self.recent.push_back(latest);
+        if is_alarm {
+            self.decide(now, true);
+        }
+    }
+
+    /// What was spent and written by now.
+    fn spent_by(&self, now: TimeNs) -> At {
+        (Spent::so_far(self.agent), self.writer.as_ref().map_or(0, RecordingWriter::bytes), now)
+    }
+
+    fn decide(&mut self, now: TimeNs, is_alarm: bool) {
+        let latest = self.spent_by(now);
+        let interval = between(std::mem::replace(&mut self.governed, latest), latest);
+        if let Some(window_ns) = self.governor.decide(interval, is_alarm) {
+            self.recent.clear();
             self.sample_from(now + AHEAD, window_ns, self.governor.bound);
         }
         let reason = match self.governor.complains() {
@@ -253,7 +336,7 @@ impl Drain {
                 DurationNs::ZERO => "from now on".to_owned(),
                 since => format!("for {since}"),
             };
-            format!("Contentions and parks are sampled in windows of {window} (--{}), {since}.", bound.name())
+            format!("Contentions, waits and parks are sampled in windows of {window} (--{}), {since}.", bound.name())
         }));
     }
 
@@ -279,94 +362,4 @@ fn some_virtual_thread() -> ThreadDef {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A second of a process that uses one CPU, whose locks are used so often that recording
-    /// all of it costs `exact` of that, and sampling with a window of 1 ms a fifth of that.
-    fn second(exact: f64, window_ns: u64) -> Interval {
-        let share = match window_ns {
-            0 => exact,
-            window => 0.05 * exact + 0.15 * exact * 1e6 / window as f64,
-        };
-        Interval { length: 1e9, process: 1e9, own: share * 1e9, error: 0.0, bytes: share * 1e8, calls: exact * 1e6 }
-    }
-
-    fn governor(budget: f64) -> Governor {
-        Governor::new(Bounds { budget: Some(budget), max_rate: None }, None)
-    }
-
-    /// Lengths of windows and what was paid, second by second.
-    fn play(governor: &mut Governor, loads: impl IntoIterator<Item = f64>) -> Vec<(u64, f64)> {
-        let mut seconds = Vec::new();
-        for exact in loads {
-            let interval = second(exact, governor.window_ns);
-            seconds.push((governor.window_ns, interval.own / 1e9));
-            governor.decide(interval);
-        }
-        seconds
-    }
-
-    #[test]
-    fn what_fits_is_recorded_whole() {
-        let mut governor = governor(0.01);
-        assert!(play(&mut governor, [0.0, 0.002, 0.009, 0.009, 0.0]).iter().all(|(window, _)| *window == 0));
-        let mut exact = Governor::new(Bounds::default(), None);
-        assert!(play(&mut exact, [0.5; 20]).iter().all(|(window, _)| *window == 0));
-    }
-
-    #[test]
-    fn a_load_that_grows_a_thousandfold_is_sampled_within_two_seconds_and_stays_within_the_budget() {
-        let mut governor = governor(0.01);
-        play(&mut governor, [0.0001; 10]);
-        let seconds = play(&mut governor, [0.1; 60]);
-        assert!(seconds[1].0 > 0, "{seconds:?}");
-        let late = &seconds[10..];
-        assert!(late.iter().all(|(_, paid)| *paid <= 0.0105), "{late:?}");
-        let changes = late.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
-        assert!(changes <= 3, "{changes} changes: {late:?}");
-        let again = play(&mut governor, [0.0001; 20]);
-        assert_eq!(again.last().unwrap().0, 0, "{again:?}");
-    }
-
-    #[test]
-    fn windows_have_bounds_and_what_cannot_be_kept_is_said_once() {
-        let mut governor = governor(0.01);
-        let seconds = play(&mut governor, [0.9; 30]);
-        assert_eq!(seconds.last().unwrap().0, WINDOWS_NS.1);
-        assert_eq!([governor.complains(), governor.complains()], [Some(SamplingBound::Cpu), None]);
-    }
-
-    #[test]
-    fn an_idle_process_may_pay_a_little() {
-        let mut governor = governor(0.01);
-        let idle = Interval { length: 1e9, process: 5e6, own: 0.9e6, calls: 100.0, ..Interval::default() };
-        (0..20).for_each(|_| assert_eq!(governor.decide(idle), None));
-    }
-
-    /// A megabyte a second may be written, and a tenth of a CPU would write ten.
-    #[test]
-    fn a_file_that_grows_too_fast_is_sampled_and_stays_below_its_rate_over_ten_seconds() {
-        let bounds = Bounds { budget: Some(0.5), max_rate: Some(1e6) };
-        let mut governor = Governor::new(bounds, None);
-        play(&mut governor, [0.001; 10]);
-        assert_eq!(governor.window_ns, 0);
-        let seconds = play(&mut governor, [0.1; 60]);
-        assert!(seconds[1].0 > 0 && governor.bound == SamplingBound::FileRate, "{seconds:?}");
-        // The first second was over before it was seen: it counts in the ten that contain it.
-        let rates: Vec<f64> =
-            seconds[5..].windows(10).map(|ten| ten.iter().map(|(_, own)| own * 1e8 / 10.0).sum()).collect();
-        assert!(rates.iter().all(|bytes| *bytes <= 1e6), "{rates:?}");
-        let again = play(&mut governor, [0.001; 40]);
-        assert_eq!(again.last().unwrap().0, 0, "{again:?}");
-    }
-
-    #[test]
-    fn the_bound_that_is_exceeded_more_decides() {
-        for (budget, max_rate, bound) in [(0.01, 5e6, SamplingBound::Cpu), (0.05, 1e6, SamplingBound::FileRate)] {
-            let mut governor = Governor::new(Bounds { budget: Some(budget), max_rate: Some(max_rate) }, None);
-            play(&mut governor, [0.2; 3]);
-            assert_eq!(governor.bound, bound);
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,212 @@
+//! The governor, on loads that are made up and a clock that is counted.
+
+use super::*;
+use headway_model::random::Random;
+use std::ops::Range;
+
+/// A second of a process that uses one CPU, whose locks are used so often that recording
+/// all of it costs `exact` of that, and sampling with a window of 1 ms a fifth of that.
+fn second(exact: f64, window_ns: u64) -> Interval {
+    let share = match window_ns {
+        0 => exact,
+        window => 0.05 * exact + 0.15 * exact * 1e6 / window as f64,
+    };
+    Interval { length: 1e9, process: 1e9, own: share * 1e9, error: 0.0, bytes: share * 1e8, calls: exact * 1e6 }
+}
+
+fn governor(budget: f64) -> Governor {
+    Governor::new(Bounds { budget: Some(budget), max_rate: None }, None)
+}
+
+/// Lengths of windows and what was paid, second by second.
+fn play(governor: &mut Governor, loads: impl IntoIterator<Item = f64>) -> Vec<(u64, f64)> {
+    let mut seconds = Vec::new();
+    for exact in loads {
+        let interval = second(exact, governor.window_ns);
+        seconds.push((governor.window_ns, interval.own / 1e9));
+        governor.decide(interval, false);
+    }
+    seconds
+}
+
+#[test]
+fn what_fits_is_recorded_whole() {
+    let mut governor = governor(0.01);
+    assert!(play(&mut governor, [0.0, 0.002, 0.009, 0.009, 0.0]).iter().all(|(window, _)| *window == 0));
+    let mut exact = Governor::new(Bounds::default(), None);
+    assert!(play(&mut exact, [0.5; 20]).iter().all(|(window, _)| *window == 0));
+}
+
+#[test]
+fn windows_have_bounds_and_what_cannot_be_kept_is_said_once() {
+    let mut governor = governor(0.01);
+    let seconds = play(&mut governor, [0.9; 30]);
+    assert_eq!(seconds.last().unwrap().0, WINDOWS_NS.1);
+    assert_eq!([governor.complains(), governor.complains()], [Some(SamplingBound::Cpu), None]);
+}
+
+#[test]
+fn an_idle_process_may_pay_a_little() {
+    let mut governor = governor(0.01);
+    let idle = Interval { length: 1e9, process: 5e6, own: 0.9e6, calls: 100.0, ..Interval::default() };
+    (0..20).for_each(|_| assert_eq!(governor.decide(idle, false), None));
+}
+
+/// A megabyte a second may be written, and a tenth of a CPU would write ten.
+#[test]
+fn a_file_that_grows_too_fast_is_sampled_and_stays_below_its_rate_over_ten_seconds() {
+    let bounds = Bounds { budget: Some(0.5), max_rate: Some(1e6) };
+    let mut governor = Governor::new(bounds, None);
+    play(&mut governor, [0.001; 10]);
+    assert_eq!(governor.window_ns, 0);
+    let seconds = play(&mut governor, [0.1; 60]);
+    assert!(seconds[1].0 > 0 && governor.bound == SamplingBound::FileRate, "{seconds:?}");
+    // The first second was over before it was seen: it counts in the ten that contain it.
+    let rates: Vec<f64> =
+        seconds[5..].windows(10).map(|ten| ten.iter().map(|(_, own)| own * 1e8 / 10.0).sum()).collect();
+    assert!(rates.iter().all(|bytes| *bytes <= 1e6), "{rates:?}");
+    let again = play(&mut governor, [0.001; 40]);
+    assert_eq!(again.last().unwrap().0, 0, "{again:?}");
+}
+
+#[test]
+fn the_bound_that_is_exceeded_more_decides() {
+    for (budget, max_rate, bound) in [(0.01, 5e6, SamplingBound::Cpu), (0.05, 1e6, SamplingBound::FileRate)] {
+        let mut governor = Governor::new(Bounds { budget: Some(budget), max_rate: Some(max_rate) }, None);
+        play(&mut governor, [0.2; 3]);
+        assert_eq!(governor.bound, bound);
+    }
+}
+
+/// A look at the budget every 10 ms, as the draining thread takes it, for so many seconds of a load
+/// that is given by the moment in seconds. What hooks cost, half of it all, is known as well as one
+/// timed call in 1,024 says.
+struct Simulation {
+    governor: Governor,
+    random: Random,
+    tick: u64,
+    /// Ticks since the last decision, and those of the last second.
+    since: Vec<Interval>,
+    recent: VecDeque<Interval>,
+    /// What was paid in each tick, and the window that was chosen then.
+    paid: Vec<f64>,
+    windows: Vec<u64>,
+}
+
+/// Length of a tick, and ticks between a decision and its effect.
+const TICK: f64 = 1e7;
+const DELAY: usize = 2;
+/// Ticks of ten seconds.
+const HELD: usize = 1_000;
+
+impl Simulation {
+    fn new(seed: u64) -> Simulation {
+        let random = Random::new(seed);
+        Simulation {
+            governor: governor(0.01),
+            random,
+            tick: 0,
+            since: Vec::new(),
+            recent: VecDeque::new(),
+            paid: Vec::new(),
+            windows: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, seconds: u64, load: impl Fn(f64) -> f64) {
+        for _ in 0..seconds * 100 {
+            let window = self.windows.iter().rev().nth(DELAY).copied().unwrap_or(0);
+            let tick = self.measured(second(load(self.tick as f64 / 100.0), window));
+            self.since.push(tick);
+            self.recent.push_back(tick);
+            if self.recent.len() > 100 {
+                self.recent.pop_front();
+            }
+            let is_alarm = self.governor.is_alarming(together(&self.recent));
+            if is_alarm || self.since.len() == 100 {
+                let changes = self.governor.decide(together(&self.since), is_alarm).is_some();
+                self.since.clear();
+                if changes {
+                    self.recent.clear();
+                }
+            }
+            self.windows.push(self.governor.window_ns);
+            self.tick += 1;
+        }
+    }
+
+    /// A tick of such a second, as it is measured.
+    fn measured(&mut self, second: Interval) -> Interval {
+        let part = TICK / 1e9;
+        self.paid.push(second.own * part);
+        let timed = second.calls * part / ONE_IN as f64;
+        // Of each timed call its cost is known, of the others that there were 1,024 of them.
+        let deviation = 0.5 * second.own * part / timed.sqrt().max(0.5);
+        Interval {
+            length: TICK,
+            process: second.process * part,
+            own: second.own * part + (self.random.uniform() * 2.0 - 1.0) * deviation,
+            error: 2.0 * deviation,
+            bytes: second.bytes * part,
+            calls: second.calls * part,
+        }
+    }
+
+    /// The part of the process's CPU time that was paid over these ticks.
+    fn share(&self, ticks: Range<usize>) -> f64 {
+        let count = ticks.len() as f64;
+        self.paid[ticks].iter().sum::<f64>() / (count * TICK)
+    }
+
+    /// The most that was paid in any ten seconds.
+    fn most(&self) -> f64 {
+        (0..=self.paid.len() - HELD).map(|from| self.share(from..from + HELD)).fold(0.0, f64::max)
+    }
+
+    /// How often windows became longer and then shorter again, or the other way round.
+    fn turns(&self, ticks: Range<usize>) -> usize {
+        let steps: Vec<bool> =
+            self.windows[ticks].windows(2).filter(|pair| pair[0] != pair[1]).map(|pair| pair[1] > pair[0]).collect();
+        steps.windows(2).filter(|pair| pair[0] != pair[1]).count()
+    }
+}
+
+fn together<'a>(ticks: impl IntoIterator<Item = &'a Interval>) -> Interval {
+    ticks.into_iter().fold(Interval::default(), |all, tick| Interval {
+        length: all.length + tick.length,
+        process: all.process + tick.process,
+        own: all.own + tick.own,
+        error: all.error.hypot(tick.error),
+        bytes: all.bytes + tick.bytes,
+        calls: all.calls + tick.calls,
+    })
+}
+
+/// From a thousandth of what overruns the budget ten times to that, and back.
+#[test]
+fn a_load_that_changes_a_thousandfold_settles_within_two_seconds_and_no_ten_seconds_exceed_the_budget() {
+    for seed in 1..=50 {
+        let mut simulation = Simulation::new(seed);
+        simulation.run(20, |_| 0.0001);
+        simulation.run(40, |_| 0.1);
+        simulation.run(40, |_| 0.0001);
+        assert!(simulation.most() <= 0.01, "seed {seed}: {:.4} of ten seconds", simulation.most());
+        // Two seconds after the load grew: within the budget from one second to the next.
+        for second in 22..60 {
+            let share = simulation.share(second * 100..(second + 1) * 100);
+            assert!(share <= 0.0105, "seed {seed}: {share:.4} in second {second}");
+        }
+        assert!(simulation.turns(2_200..6_000) <= 1, "seed {seed}: {:?}", simulation.windows);
+        assert_eq!(simulation.windows.last(), Some(&0), "seed {seed}: everything is recorded again");
+        assert!(simulation.turns(6_000..10_000) <= 1, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_load_that_comes_and_goes_every_few_seconds_stays_within_the_budget() {
+    for (period, seed) in [(2.0, 1), (5.0, 2), (7.0, 3), (11.0, 4), (30.0, 5)] {
+        let mut simulation = Simulation::new(seed);
+        simulation.run(120, |now| if (now / period) as u64 % 2 == 0 { 0.0001 } else { 0.1 });
+        assert!(simulation.most() <= 0.01, "every {period} s: {:.4} of ten seconds", simulation.most());
+    }
+}
