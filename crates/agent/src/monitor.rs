@@ -13,7 +13,7 @@ use crate::locks::{self, Lock};
 use crate::observing::observer;
 use crate::pressure::capture as pressure;
 use crate::raw::Record;
-use crate::state::{Holder, Span};
+use crate::state::{Holder, Pending, Span};
 use crate::thread_entry;
 use crate::threads::{Begun, InEvent, Slot};
 use crate::vm::Waiter;
@@ -136,19 +136,17 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     }
     let begun = match current.is_virtual {
         false => slot.enter.finish(),
-        true => agent.virtuals.end_enter(current.thread).map(|begun| (begun, begun.argument != 0)),
+        true => agent.virtuals.end_enter(current.thread),
     };
-    let Some((mut begun, is_reported)) = begun else {
+    let Some(mut begun) = begun else {
         return entered_without_enter(agent, jni, &current, object, time);
     };
     agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     observer().acquired(slot, begun.lock, time);
     if begun.seq.is_none() {
-        if !is_reported && !agent.sampling.records(begun.start, time) {
-            let Begun { start, lock, .. } = begun;
-            let thread = if current.is_virtual { ThreadId::SOME_VIRTUAL } else { slot.thread() };
-            return pressure::spend(agent, slot, Span { start, end: time, thread, lock, on: SpentOn::Monitor });
+        if !begun.is_reported && !agent.sampling.records(begun.start, time) {
+            return spend(agent, slot, current.thread, begun, time, SpentOn::Monitor);
         }
         agent.sampling.settles(begun.lock, time);
         begun.chain = chain_of_sampled(agent, jni, slot, &lock);
@@ -165,6 +163,14 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     agent.append(slot, &Record::entered(&entered));
 }
 
+/// Adds a contention or wait that no random instant lies in to what its thread has spent. Virtual
+/// threads are added up together.
+fn spend(agent: &Agent, slot: &Slot, thread: ThreadId, begun: Begun, end: TimeNs, on: SpentOn) {
+    let Begun { start, lock, .. } = begun;
+    let thread = if thread == slot.thread() { thread } else { ThreadId::SOME_VIRTUAL };
+    pressure::spend(agent, slot, Span { start, end, thread, lock, on });
+}
+
 /// The call chain of a contention that a random instant lies in. It is known only now that
 /// it does: the one chain that is walked while the lock is held. Of a lock that is waited for
 /// all the time that is one walk per window and waiter.
@@ -178,27 +184,43 @@ fn chain_of_sampled(agent: &'static Agent, jni: Jni, slot: &'static Slot, lock: 
     chain
 }
 
-/// Reports the virtual threads that have been blocked since before `before`, once each.
+/// Reports the virtual threads that have been blocked, or have waited, since before `before`,
+/// once each.
 pub fn report_sampled_virtual(agent: &Agent, before: TimeNs, take: &mut impl FnMut(Event)) {
-    for (thread, begun) in agent.virtuals.take_long_enters(before) {
-        let Some(lock) = agent.locks.by_id(begun.lock) else { continue };
-        let Begun { start: time, lock: id, .. } = begun;
+    let enters = agent.virtuals.take_long_enters(before).into_iter();
+    let enters = enters.filter_map(|(thread, begun)| Some((thread, enter_of(agent, thread, begun)?)));
+    let waits = agent.virtuals.take_long_waits(before).into_iter();
+    for (thread, event) in enters.chain(waits.map(|(thread, begun)| (thread, wait_of(thread, begun)))) {
         if agent.virtuals.is_new(thread) {
             take(Event::Thread(thread_entry::unnamed_virtual(thread)));
         }
-        let seq = lock.next_seq();
-        take(Event::MonitorEnter(MonitorEnter { time, thread, lock: id, seq, ..MonitorEnter::default() }));
+        take(event);
     }
 }
 
-/// Reports that a platform thread has been blocked since before `before`, where contentions
-/// are sampled. Draining thread only; once.
-pub fn report_sampled(agent: &Agent, slot: &Slot, before: TimeNs) -> Option<Event> {
-    slot.enter.peek().filter(|begun| begun.seq.is_none() && begun.start < before)?;
-    let begun = slot.enter.tell(before).filter(|begun| begun.seq.is_none())?;
+/// Reports that a platform thread has been blocked, or has waited, since before `before`, where
+/// that is sampled. Draining thread only; once.
+pub fn report_sampled(agent: &Agent, slot: &Slot, before: TimeNs) -> impl Iterator<Item = Event> {
+    let enter = tell_sampled(&slot.enter, before).and_then(|begun| enter_of(agent, slot.thread(), begun));
+    let wait = tell_sampled(&slot.wait, before).map(|begun| wait_of(slot.thread(), begun));
+    enter.into_iter().chain(wait)
+}
+
+/// What began before `before` without a number, and goes on.
+fn tell_sampled(pending: &Pending, before: TimeNs) -> Option<Begun> {
+    pending.peek().filter(|begun| begun.seq.is_none() && begun.start < before)?;
+    pending.tell(before).filter(|begun| begun.seq.is_none())
+}
+
+fn enter_of(agent: &Agent, thread: ThreadId, begun: Begun) -> Option<Event> {
     let seq = agent.locks.by_id(begun.lock)?.next_seq();
     let Begun { start: time, lock, .. } = begun;
-    Some(Event::MonitorEnter(MonitorEnter { time, thread: slot.thread(), lock, seq, ..MonitorEnter::default() }))
+    Some(Event::MonitorEnter(MonitorEnter { time, thread, lock, seq, ..MonitorEnter::default() }))
+}
+
+fn wait_of(thread: ThreadId, begun: Begun) -> Event {
+    let Begun { start: time, lock, seq, chain, argument, .. } = begun;
+    Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout: DurationNs(argument) })
 }
 
 /// A virtual thread that was resumed from `Object.wait` acquires its monitor
@@ -211,7 +233,7 @@ fn entered_without_enter(agent: &'static Agent, jni: Jni, current: &Current, obj
     match agent.virtuals.end_reenter(current.thread) {
         Some(begun) => {
             agent.locks.unpin(begun.pin);
-            append_reentered(agent, current.slot, current.thread, begun, time);
+            reentered(agent, current.slot, current.thread, begun, time);
         }
         None => agent.losses.add(Loss::UnpairedEntered, 1),
     }
@@ -258,7 +280,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
     let event = InEvent::begin(slot, agent.threads.epoch());
     let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
     let time = clock::now();
-    let is_recorded = agent.sampling.settles(lock.id(), time);
+    let is_recorded = agent.sampling.settles(lock.id(), time) || slot.leaves_after_notify(lock.id());
     let seq = if is_recorded { lock.next_seq() } else { Seq::NONE };
     let thread = match slot.is_carrier.load(Ordering::Relaxed) {
         false => slot.thread(),
@@ -280,7 +302,7 @@ pub fn after_release(agent: &'static Agent, slot: &'static Slot, lock: LockId, m
     let known = agent.locks.by_id(lock)?;
     let thread = agent.hotspot.mounted_on(slot);
     known.set_last_releaser(thread);
-    if !agent.sampling.settles(lock, time) {
+    if !agent.sampling.settles(lock, time) && !slot.leaves_after_notify(lock) {
         return None;
     }
     let seq = known.next_seq();
@@ -346,10 +368,13 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     }
     let slot = current.slot;
     let Some(lock) = agent.locks.of_object(agent, jni, object) else { return };
-    agent.sampling.waits_on(lock.id());
     let time = clock::now();
-    let seq = lock.next_seq();
-    let chain = match agent.pressure.wants_contender(lock.id()) {
+    let is_sampled = agent.sampling.at(time).is_some();
+    let seq = if is_sampled { Seq::NONE } else { lock.next_seq() };
+    // Where waits are sampled, the chain is walked when one is over; a virtual thread has no
+    // frames on the stack then.
+    let takes_chain = !is_sampled || current.is_virtual;
+    let chain = match takes_chain && agent.pressure.wants_contender(lock.id()) {
         true => agent.chains.in_callback(LockEvent { core: agent, jni, slot, lock: &lock }),
         false => ChainId::NONE,
     };
@@ -358,7 +383,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
         true => agent.chains.holder_of(agent, slot, chain, |known| known.object_behind(object)),
         false => Holder::default(),
     };
-    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: 0, argument: timeout.0, holder };
+    let begun = Begun { start: time, lock: lock.id(), chain, seq, argument: timeout.0, holder, ..Begun::default() };
     slot.notifier.store(0, Ordering::Relaxed);
     match current.is_virtual {
         false => slot.wait.begin(begun),
@@ -366,6 +391,9 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     }
     if !current.is_virtual {
         observer().block(slot);
+    }
+    if is_sampled {
+        return slot.acts();
     }
     let wait = MonitorWait { time, thread: current.thread, lock: lock.id(), seq, chain, timeout };
     agent.append(slot, &Record::wait(&wait));
@@ -377,44 +405,46 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     let slot = current.slot;
     let time = clock::now();
     let begun = match current.is_virtual {
-        false => slot.wait.end(),
         true => agent.virtuals.end_wait(current.thread),
+        false if agent.sampling.is_used() => slot.wait.finish(),
+        false => slot.wait.end(),
     };
     // A wait that was under way when the recording began is no loss: nobody
     // blocked on it.
-    let Some(begun) = begun else { return };
+    let Some(mut begun) = begun else { return };
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    let reenter = if current.is_virtual { agent.virtuals.reentering(current.thread) } else { None };
     let notifier = match current.is_virtual {
         false => ThreadId(slot.notifier.swap(0, Ordering::Relaxed)),
-        true => agent.virtuals.notifier(current.thread),
+        true => reenter.map_or(ThreadId::NONE, |begun| ThreadId(begun.argument)),
     };
-    let outcome = match (timed_out, notifier.is_some()) {
-        (_, true) => WaitOutcome::Notified,
-        // Interrupted before it began to wait: the monitor was never released.
-        _ if !current.is_virtual && agent.hotspot.never_waited(slot.vm_thread()) => WaitOutcome::Interrupted,
-        (true, false) => WaitOutcome::TimedOut,
-        (false, false) if agent.java.is_interrupted(jni, thread) => WaitOutcome::Interrupted,
-        (false, false) => WaitOutcome::Notified,
-    };
-    match (current.is_virtual, outcome) {
-        (true, _) => {}
-        (false, WaitOutcome::Notified) => {
-            agent.samples.got(&slot.exchanged, begun.lock, begun.chain, time);
-            observer().woken(slot);
-            // Until it has the monitor again.
-            observer().block(slot);
-        }
-        (false, _) => observer().returned(slot),
+    let outcome = outcome_of_wait(agent, jni, thread, &current, (timed_out, notifier));
+    if !current.is_virtual {
+        observe_waited(agent, slot, &begun, outcome, time);
     }
-    let seq = lock.next_seq();
+    let is_numbered = begun.seq.is_some() && agent.sampling.at(time).is_none();
+    let seq = if is_numbered { lock.next_seq() } else { Seq::NONE };
     if current.is_virtual {
         // The VM tells of the end of the re-acquisition by a contended entered
         // without an enter. A notify that was seen began it earlier.
-        let begin = || Begun { start: time, seq, pin: 0, argument: 0, ..begun };
+        let begin = || Begun { start: time, seq, pin: 0, argument: 0, is_reported: false, ..begun };
         agent.virtuals.begin_reenter(current.thread, begin);
     }
+    let mut end = time;
+    if !is_numbered {
+        let reenter = reenter.or_else(|| slot.reenter.peek()).filter(|_| notifier.is_some());
+        end = end_of_sampled(&begun, reenter, time);
+    }
+    if begun.seq.is_none() {
+        if !begun.is_reported && !agent.sampling.records(begun.start, end) {
+            return spend(agent, slot, current.thread, begun, end, SpentOn::Wait);
+        }
+        if !current.is_virtual {
+            begun.chain = agent.chains.in_callback(LockEvent { core: agent, jni, slot, lock: &lock });
+        }
+    }
     let waited = MonitorWaited {
-        time,
+        time: end,
         start: begun.start,
         thread: current.thread,
         lock: begun.lock,
@@ -427,6 +457,42 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     agent.append(slot, &Record::waited(&waited));
 }
 
+/// Why a wait is over. `ended` says whether the VM calls it timed out, and who notified the thread.
+fn outcome_of_wait(
+    agent: &Agent,
+    jni: Jni,
+    thread: Ref,
+    current: &Current,
+    ended: (jboolean, ThreadId),
+) -> WaitOutcome {
+    let (timed_out, notifier) = ended;
+    match (timed_out, notifier.is_some()) {
+        (_, true) => WaitOutcome::Notified,
+        // Interrupted before it began to wait: the monitor was never released.
+        _ if !current.is_virtual && agent.hotspot.never_waited(current.slot.vm_thread()) => WaitOutcome::Interrupted,
+        (true, false) => WaitOutcome::TimedOut,
+        (false, false) if agent.java.is_interrupted(jni, thread) => WaitOutcome::Interrupted,
+        (false, false) => WaitOutcome::Notified,
+    }
+}
+
+/// A platform thread's wait is over: shows that to the observer.
+fn observe_waited(agent: &'static Agent, slot: &'static Slot, begun: &Begun, outcome: WaitOutcome, time: TimeNs) {
+    if outcome != WaitOutcome::Notified {
+        return observer().returned(slot);
+    }
+    agent.samples.got(&slot.exchanged, begun.lock, begun.chain, time);
+    observer().woken(slot);
+    // Until it has the monitor again.
+    observer().block(slot);
+}
+
+/// When a wait that is sampled was over: at the notify, if it was seen. That the waiter noticed
+/// came later, and where its re-acquisition is not recorded nothing says when that began.
+fn end_of_sampled(wait: &Begun, reenter: Option<Begun>, now: TimeNs) -> TimeNs {
+    reenter.map_or(now, |reenter| reenter.start).clamp(wait.start, now.max(wait.start))
+}
+
 /// The notifier chose a waiter: the waiter's contended re-acquisition begins.
 /// Called while the notifier owns the monitor.
 pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Waiter) {
@@ -435,7 +501,8 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Wai
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let Some(lock) = agent.locks.by_id(waiting.lock) else { return };
     let time = clock::now();
-    let seq = lock.next_seq();
+    let is_sampled = agent.sampling.at(time).is_some();
+    let seq = if is_sampled { Seq::NONE } else { lock.next_seq() };
     let thread = match slot.is_carrier.load(Ordering::Relaxed) {
         false => slot.thread(),
         true => agent.owner_of(monitor),
@@ -455,6 +522,13 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Wai
             id
         }
     };
+    if is_sampled {
+        // The wait ends now: whether it is recorded is decided.
+        if waiting.seq.is_none() && !agent.sampling.records(waiting.start, time) {
+            return;
+        }
+        slot.notified_in.store(lock.id().0, Ordering::Relaxed);
+    }
     agent.append(slot, &Record::notify(&MonitorNotify { time, thread, waiter, lock: lock.id(), seq }));
 }
 
@@ -492,19 +566,29 @@ pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
     if let Some(begun) = slot.reenter.end() {
         agent.locks.unpin(begun.pin);
         observer().acquired(slot, begun.lock, time);
-        append_reentered(agent, slot, slot.thread(), begun, time);
+        reentered(agent, slot, slot.thread(), begun, time);
     } else if slot.is_carrier.load(Ordering::Relaxed) {
         // On JDK 21 a waiting virtual thread keeps its carrier.
         let thread = agent.owner_of(monitor);
         if let Some(begun) = agent.virtuals.end_reenter(thread) {
             agent.locks.unpin(begun.pin);
-            append_reentered(agent, slot, thread, begun, time);
+            reentered(agent, slot, thread, begun, time);
         }
     }
 }
 
-fn append_reentered(agent: &Agent, slot: &Slot, thread: ThreadId, begun: Begun, time: TimeNs) {
+/// The end of a re-acquisition, which is sampled as any other contention.
+fn reentered(agent: &Agent, slot: &Slot, thread: ThreadId, mut begun: Begun, time: TimeNs) {
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    if begun.seq.is_none() {
+        if !agent.sampling.records(begun.start, time) {
+            return spend(agent, slot, thread, begun, time, SpentOn::Monitor);
+        }
+        agent.sampling.settles(begun.lock, time);
+        if begun.chain.is_none() {
+            begun.chain = agent.chains.at_reenter(agent, slot);
+        }
+    }
     let reentered = MonitorReentered {
         time,
         start: begun.start,

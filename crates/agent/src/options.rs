@@ -329,11 +329,6 @@ impl Options {
         Ok(())
     }
 
-    /// True if contentions and parks may be sampled.
-    pub fn may_sample(&self) -> bool {
-        self.budget.is_some() || self.max_rate.is_some() || self.sampling_window_ns.is_some()
-    }
-
     /// How large the recording may become.
     pub fn size_limit(&self) -> Option<u64> {
         Some(self.max_size.unwrap_or(DEFAULT_MAX_SIZE)).filter(|limit| *limit > 0)

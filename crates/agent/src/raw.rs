@@ -275,7 +275,7 @@ small_choices! {
     ExitCause: 1 bits, Exit Wait;
     WaitOutcome: 2 bits, Notified TimedOut Interrupted;
     ParkOutcome: 3 bits, Unknown Unparked TimedOut Interrupted Spurious;
-    SpentOn: 2 bits, Monitor Park OwnedPark;
+    SpentOn: 2 bits, Monitor Park OwnedPark Wait;
 }
 
 /// A limit as one word.
@@ -374,7 +374,7 @@ mod tests {
         }
         let e = ShortParks { time, thread, blocker: lock, chain, count: 12, total: timeout };
         check(Record::short_parks(&e), Event::ShortParks(e));
-        for on in [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark] {
+        for on in [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark, SpentOn::Wait] {
             let e = Spent { time, thread, lock, chain: ChainId::NONE, on, count: 12, total: timeout };
             check(Record::spent(&e), Event::Spent(e));
         }

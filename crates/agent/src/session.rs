@@ -254,7 +254,7 @@ fn begin(
     let path = drain.path().map(Path::to_path_buf);
     vm::rest();
 
-    reset(agent, options);
+    reset(agent);
     drain.begin_sampling(started);
     agent.locks.begin_parks(options.park_threshold.unwrap_or(0));
     parks().count(match (options.counts_parks(), &path) {
@@ -357,9 +357,9 @@ fn unprepare(agent: &'static Agent) {
 }
 
 /// Forgets what an earlier recording left.
-fn reset(agent: &Agent, options: &Options) {
+fn reset(agent: &Agent) {
     agent.losses.reset();
-    agent.sampling.reset(options.may_sample());
+    agent.sampling.reset();
     agent.samples.look_slower(1);
     // A pause that an earlier recording did not see the end of.
     agent.gc_start.store(0, Ordering::SeqCst);

@@ -23,7 +23,7 @@ use crate::own_cost::{CallCost, TimedCalls};
 use crate::state::{Observed, Pending, Remembered, ScratchCell, Spans, ThreadParks, MOST_THREADS};
 use headway_hotspot::live::AddressRange;
 use headway_model::event::ThreadDef;
-use headway_model::{ThreadId, TimeNs};
+use headway_model::{LockId, ThreadId, TimeNs};
 use headway_signal::{ThreadBuffer, WayIndex};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -88,6 +88,9 @@ pub struct Slot {
     pub reenter: Pending,
     /// Who notified it, written by the notifier.
     pub notifier: AtomicU64,
+    /// The lock in which it notified a waiter whose wait is sampled and recorded, until it
+    /// leaves the lock: where it does so is recorded, too.
+    pub notified_in: AtomicU64,
     /// What the observer keeps of it.
     pub observed: Observed,
     /// What it took and gave that others wait for.
@@ -170,6 +173,16 @@ impl Slot {
         }
     }
 
+    /// True once for the lock in which it notified somebody whose wait is sampled and recorded.
+    #[inline]
+    pub fn leaves_after_notify(&self, lock: LockId) -> bool {
+        let is_it = self.notified_in.load(Ordering::Relaxed) == lock.0;
+        if is_it {
+            self.notified_in.store(0, Ordering::Relaxed);
+        }
+        is_it
+    }
+
     /// Notes that it is blocked on this monitor as the recording begins.
     pub fn found_blocked_on(&self, monitor: u64, now: TimeNs) {
         self.found_monitor.store(monitor, Ordering::Relaxed);
@@ -196,6 +209,7 @@ impl Slot {
         self.timed.reset();
         self.name_hash.store(0, Ordering::Relaxed);
         self.notifier.store(0, Ordering::Relaxed);
+        self.notified_in.store(0, Ordering::Relaxed);
         self.found_blocked.store(0, Ordering::Relaxed);
         self.parks.reset();
         self.observed.reset();
@@ -723,9 +737,10 @@ mod tests {
         pending.begin(begun);
         assert_eq!(pending.tell(TimeNs(5)), None, "its thread may have begun something since");
         assert_eq!((pending.tell(TimeNs(6)), pending.tell(TimeNs(6))), (Some(begun), None));
-        assert_eq!((pending.peek(), pending.finish(), pending.peek()), (Some(begun), Some((begun, true)), None));
+        let reported = Some(Begun { is_reported: true, ..begun });
+        assert_eq!((pending.peek(), pending.finish(), pending.peek()), (reported, reported, None));
         pending.begin(begun);
-        assert_eq!(pending.finish(), Some((begun, false)));
+        assert_eq!(pending.finish(), Some(begun));
     }
 
     #[test]

@@ -96,9 +96,9 @@ impl Virtuals {
         inner.reenters.entry(thread).or_insert_with(begun);
     }
 
-    /// Who notified the thread, `NONE` if nobody was seen to.
-    pub fn notifier(&self, thread: ThreadId) -> ThreadId {
-        self.lock().reenters.get(&thread).map_or(ThreadId::NONE, |begun| ThreadId(begun.argument))
+    /// The re-acquisition that a notify began, if one was seen.
+    pub fn reentering(&self, thread: ThreadId) -> Option<Begun> {
+        self.lock().reenters.get(&thread).copied()
     }
 
     /// The wait in progress.
@@ -120,16 +120,14 @@ impl Virtuals {
     }
 
     /// Those that began to block before `before`, have no number of the lock's order yet and were not
-    /// taken before: from now on `argument` says that they were.
+    /// taken before.
     pub fn take_long_enters(&self, before: TimeNs) -> Vec<(ThreadId, Begun)> {
-        let mut inner = self.lock();
-        let is_long = |begun: &Begun| begun.seq.is_none() && begun.argument == 0 && begun.start < before;
-        let long = inner.enters.iter_mut().filter(|(_, begun)| is_long(begun));
-        long.map(|(thread, begun)| {
-            begun.argument = 1;
-            (*thread, *begun)
-        })
-        .collect()
+        take_long(&mut self.lock().enters, before)
+    }
+
+    /// The same of those that wait.
+    pub fn take_long_waits(&self, before: TimeNs) -> Vec<(ThreadId, Begun)> {
+        take_long(&mut self.lock().waits, before)
     }
 
     /// It owns the monitor.
@@ -157,4 +155,14 @@ impl Virtuals {
             unpin(begun.pin);
         }
     }
+}
+
+fn take_long(begun: &mut HashMap<ThreadId, Begun>, before: TimeNs) -> Vec<(ThreadId, Begun)> {
+    let is_long = |begun: &Begun| begun.seq.is_none() && !begun.is_reported && begun.start < before;
+    let long = begun.iter_mut().filter(|(_, begun)| is_long(begun));
+    long.map(|(thread, begun)| {
+        begun.is_reported = true;
+        (*thread, *begun)
+    })
+    .collect()
 }

@@ -250,6 +250,7 @@ impl Analysis {
             }
             Event::Sampling(sampling) => {
                 self.sampled.changes(*sampling);
+                self.waits.shows_what_was_seen();
                 self.feed_replay(event, also);
             }
             Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
@@ -261,6 +262,7 @@ impl Analysis {
                 self.virtual_threads.pinned(pinned, self.range, &mut self.names);
             }
             Event::Spent(spent) if spent.on == SpentOn::Monitor => self.add_short_enters(spent, also),
+            Event::Spent(spent) if spent.on == SpentOn::Wait => self.add_short_waits(spent),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
                 if in_range && self.accepts(sample.thread) {
@@ -326,8 +328,16 @@ impl Analysis {
             self.follow_holders();
             self.unmounted.look(*time, self.range, &mut self.names, &mut self.meanwhile);
             self.waits.explain(*time, &mut self.names);
+            self.take_seen_waits();
             self.aggregate.settle();
             self.accounts.known_to(*time, self.replay.pauses());
+        }
+    }
+
+    /// Waits by `Object.wait` that stand for others where waits are sampled.
+    fn take_seen_waits(&mut self) {
+        for wait in self.waits.take_seen() {
+            self.sampled.wait(&wait);
         }
     }
 
@@ -520,23 +530,29 @@ impl Analysis {
         open.extend(self.park.finish(end, active, holders, &mut collector));
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
         self.take_park_waits(also);
+        self.end_waits(end, &open);
         self.share_out(end, also);
         for sum in self.sampled.rest() {
             self.add_sum(&sum, None, also);
         }
         self.follow_holders();
         self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
-        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
-        let reacquiring: FxHashMap<ThreadId, TimeNs> =
-            open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
-        self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
-        self.waits.explain(TimeNs(u64::MAX), &mut self.names);
         self.account_for_waits(also);
         open.retain(|stretch| self.accepts(stretch.thread));
         self.accounts.known_to(TimeNs(u64::MAX), self.replay.pauses());
         self.steal.finish(also);
         let pressure = self.pressure_report(end);
         self.report(&open, pressure)
+    }
+
+    /// The recording is over, with these contentions under way: so are the waits.
+    fn end_waits(&mut self, end: TimeNs, open: &[OpenStretch]) {
+        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
+        let reacquiring: FxHashMap<ThreadId, TimeNs> =
+            open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
+        self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
+        self.waits.explain(TimeNs(u64::MAX), &mut self.names);
+        self.take_seen_waits();
     }
 
     /// From the events of acquisitions, or where the recording has none, from

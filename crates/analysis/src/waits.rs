@@ -8,7 +8,7 @@
 use crate::aggregate::Range;
 use crate::monitor::{Sum, Waited};
 use crate::names::{NameId, Names, PathId, TextId};
-use crate::park::{ParkWait, Synchronizer};
+use crate::park::{ParkWait, Synchronizer, Waker};
 use crate::threads::Threads;
 use headway_model::event::{
     MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, WaitOutcome,
@@ -72,6 +72,8 @@ struct Notified {
 #[derive(Clone, Copy, Debug)]
 struct Unexplained {
     site: u32,
+    /// Where in `seen` it is; beyond the end if it is not.
+    seen: u32,
     notifier: ThreadId,
     waiter: ThreadId,
     lock: LockId,
@@ -101,6 +103,9 @@ pub(crate) struct Waits {
     by_lock: FxHashMap<(LockId, ChainId), u32>,
     /// Waits that were added since they were taken out last.
     ended: Vec<Waited>,
+    /// The same where waits are sampled, with who ended them.
+    seen: Vec<ParkWait>,
+    shows_seen: bool,
     bound: usize,
     pub folded: u64,
 }
@@ -126,6 +131,8 @@ impl Waits {
             sites: Vec::new(),
             by_lock: FxHashMap::default(),
             ended: Vec::new(),
+            seen: Vec::new(),
+            shows_seen: false,
             bound,
             folded: 0,
         }
@@ -138,6 +145,19 @@ impl Waits {
     /// Hands out when threads waited, each wait once, as far as it lies in the range.
     pub fn take_ended(&mut self) -> impl Iterator<Item = Waited> + '_ {
         self.ended.drain(..)
+    }
+
+    /// Waits are or were sampled: from now on [`Self::take_seen`] has each one.
+    pub fn shows_what_was_seen(&mut self) {
+        self.shows_seen = true;
+    }
+
+    /// Hands out the waits that were recorded, each once, whole and of all threads, with where
+    /// their notifiers came from as far as that is known by now.
+    pub fn take_seen(&mut self) -> Vec<ParkWait> {
+        // Those whose notifier is still to come have no place any more.
+        self.unexplained.iter_mut().for_each(|wait| wait.seen = u32::MAX);
+        std::mem::take(&mut self.seen)
     }
 
     /// A waiter was chosen.
@@ -179,12 +199,15 @@ impl Waits {
             let of_pair = chains.entry((one.notifier, one.waiter, one.lock)).or_default();
             of_pair.push((one.time, one.chain));
         }
-        let (sites, bound, before) = (&mut self.sites, self.bound, self.watermark);
+        let (sites, seen, bound, before) = (&mut self.sites, &mut self.seen, self.bound, self.watermark);
         self.unexplained.retain(|wait| {
             let of_pair = chains.get(&(wait.notifier, wait.waiter, wait.lock));
             let last = of_pair.and_then(|all| all.iter().filter(|(time, _)| *time <= wait.end).max_by_key(|(t, _)| *t));
             let Some((_, chain)) = last else { return wait.end > before };
             let waker = (names.group(wait.notifier), names.path(*chain, 0));
+            if let Some(seen) = seen.get_mut(wait.seen as usize) {
+                seen.waker.chain = *chain;
+            }
             if let Some(site) = sites.get_mut(wait.site as usize) {
                 site.count_waker(waker, wait.ns, bound);
             }
@@ -228,8 +251,12 @@ impl Waits {
             None => return,
         };
         let chain = if e.chain.is_some() { e.chain } else { begun.map_or(e.chain, |wait| wait.chain) };
-        let over = Some((e.time, e.outcome, e.notifier));
-        self.replace(e.thread, Current { lock: e.lock, chain, start, over }, context);
+        let wait = Current { lock: e.lock, chain, start, over: Some((e.time, e.outcome, e.notifier)) };
+        match self.shows_seen && e.seq.is_none() {
+            // It ended at the notify, and of its re-acquisition there may be no event.
+            true => self.commit(e.thread, wait, context),
+            false => self.replace(e.thread, wait, context),
+        }
     }
 
     /// The waiter's re-acquisition began: no later than then its wait was over.
@@ -285,6 +312,7 @@ impl Waits {
         outcome: Option<(WaitOutcome, ThreadId)>,
         context: &mut Context<'_>,
     ) {
+        let seen = outcome.map_or(u32::MAX, |outcome| self.see(thread, &wait, end, outcome));
         let Some((from, to)) = context.range.clip(wait.start, end) else { return };
         let ns = to.since(from).0;
         context.threads.waited(thread, ns);
@@ -300,7 +328,7 @@ impl Waits {
         };
         let at = self.site((wait.lock, thread), wait.chain, Synchronizer::Monitor, context.names);
         if let Some((_, notifier)) = outcome.filter(|(_, by)| by.is_some() && self.unexplained.len() < self.bound) {
-            self.unexplained.push(Unexplained { site: at, notifier, waiter: thread, lock: wait.lock, end, ns });
+            self.unexplained.push(Unexplained { site: at, seen, notifier, waiter: thread, lock: wait.lock, end, ns });
         }
         let site = &mut self.sites[at as usize];
         site.count_wait(thread, wait.lock, ns, self.bound);
@@ -313,6 +341,31 @@ impl Waits {
         if let Some(notifier) = notifier {
             *site.notifiers.entry(notifier).or_default() += 1;
         }
+    }
+
+    /// Keeps a wait for [`Self::take_seen`]; gives where it is.
+    fn see(&mut self, thread: ThreadId, wait: &Current, end: TimeNs, (how, by): (WaitOutcome, ThreadId)) -> u32 {
+        if !self.shows_seen || self.seen.len() >= self.bound {
+            return u32::MAX;
+        }
+        let outcome = match how {
+            WaitOutcome::Notified => ParkOutcome::Unparked,
+            WaitOutcome::TimedOut => ParkOutcome::TimedOut,
+            WaitOutcome::Interrupted => ParkOutcome::Interrupted,
+        };
+        let waker = Waker { thread: by, time: end, ..Waker::default() };
+        self.seen.push(ParkWait {
+            thread,
+            chain: wait.chain,
+            blocker: wait.lock,
+            synchronizer: Synchronizer::Monitor,
+            start: wait.start,
+            end,
+            outcome: Some(outcome),
+            waker,
+            root: waker,
+        });
+        self.seen.len() as u32 - 1
     }
 
     /// Adds a park that was no lock acquisition.

@@ -24,6 +24,10 @@ pub struct Truth {
     pub blocked_ge_1ms_ns: u64,
     /// The part of it in which nobody held the lock.
     pub gap_ge_1ms_ns: u64,
+    /// Waits by `Object.wait`, of programs that count them; 0 of others.
+    pub waits: u64,
+    /// Their time, each until it was notified.
+    pub waited_ns: u64,
     /// What each method caused by holding each lock.
     pub owners: Vec<Owner>,
     /// Who caused whom how much.

@@ -42,8 +42,17 @@ fn reported_shares(report: &Value, owners: &BTreeMap<String, f64>) -> BTreeMap<S
     owners.keys().map(|name| (name.clone(), of(name) as f64 / all.max(1) as f64)).collect()
 }
 
-/// What is wrong with one run.
-fn wrong(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Vec<(&'static str, String)> {
+/// A run of a program, recorded.
+struct Run {
+    report: Value,
+    truth: Truth,
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+fn run(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Run {
     let workload = Workload { arguments, jvm_options: &[], attach: true };
     let (recorded, recording) = Recorded::attached_by(tools, jdk, &workload, |program, recording| {
         let window = ["start", "--sampling-window", WINDOW, "--force", "-o", recording, &program.pid()];
@@ -53,43 +62,82 @@ fn wrong(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Vec<(&'static str, Str
     .unwrap();
     let report = tools::run(&tools.headway, ["report", "--json", "--by", "owner-method", &recording]).unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
-    let (truth, number) = (recorded.truth().unwrap(), |value: &Value| value.as_u64().unwrap());
     assert_eq!(number(&report["blocked"]["slices_wrong"]), 0, "{report}");
     assert!(report["losses"]["seq_gap"].is_null(), "{}", report["losses"]);
-    let sampling = &report["sampling"];
-    let (chosen, added_up) = (number(&sampling["recorded"]), number(&sampling["added_up"]));
-    let mut wrong = Vec::new();
-    let mut judge = |check, is_right: bool, sentence: String| {
-        if !is_right {
-            wrong.push((check, format!("JDK {}, {}: {sentence}", jdk.release, arguments[0])));
+    Run { truth: recorded.truth().unwrap(), report }
+}
+
+impl Run {
+    /// What is wrong with it.
+    fn wrong(&self, jdk: &Jdk, program: &str) -> Vec<(&'static str, String)> {
+        let Run { report, truth } = self;
+        let sampling = &report["sampling"];
+        let (chosen, added_up) = (number(&sampling["recorded"]), number(&sampling["added_up"]));
+        let mut wrong = Vec::new();
+        let mut judge = |check, is_right: bool, sentence: String| {
+            if !is_right {
+                wrong.push((check, format!("JDK {}, {program}: {sentence}", jdk.release)));
+            }
+        };
+        judge("sampled", chosen > 100 && added_up > 100, format!("{sampling}"));
+        let unknown = number(&sampling["unknown_ns"]) as f64 / number(&sampling["added_up_ns"]) as f64;
+        judge("unknown", unknown < 0.05, format!("{unknown:.2} of the time has no call stack"));
+        // What a thread spins before it blocks is blocked time to the program alone.
+        let covered = number(&report["blocked_ns"]) as f64 / truth.blocked_ns as f64;
+        judge("covered", (0.75..1.15).contains(&covered), format!("{covered:.3} of the blocked time is reported"));
+        let owners = true_shares(truth);
+        let is_owner = |row: &&Value| row["value"].as_str().is_some_and(|name| owners.contains_key(name));
+        for row in report["rows"].as_array().unwrap().iter().filter(is_owner) {
+            let (interval, total) = (&row["interval"], number(&row["total_ns"]));
+            let is_inside = || number(&interval["low_ns"]) <= total && total <= number(&interval["high_ns"]);
+            assert!(interval.is_object() && is_inside() && number(&interval["instants"]) > 0, "{row}");
         }
+        for (method, reported) in reported_shares(report, &owners) {
+            let off = (reported - owners[&method]).abs();
+            let sentence = format!("{method} has {reported:.3} instead of {:.3}", owners[&method]);
+            judge("shares", off <= OFF, sentence);
+        }
+        wrong
+    }
+}
+
+/// Waits in this method of the program: how many, and their time.
+fn waits_in(report: &Value, method: &str) -> (u64, u64) {
+    let sites = report["waits"].as_array().unwrap().iter();
+    let is_in = |site: &&Value| {
+        site["stack"].as_array().unwrap().iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(method)))
     };
-    judge("sampled", chosen > 100 && added_up > 100, format!("{sampling}"));
-    let unknown = number(&sampling["unknown_ns"]) as f64 / number(&sampling["added_up_ns"]) as f64;
-    judge("unknown", unknown < 0.05, format!("{unknown:.2} of the time has no call stack"));
-    // What a thread spins before it blocks is blocked time to the program alone.
-    let covered = number(&report["blocked_ns"]) as f64 / truth.blocked_ns as f64;
-    judge("covered", (0.75..1.15).contains(&covered), format!("{covered:.3} of the blocked time is reported"));
-    let owners = true_shares(&truth);
-    let is_owner = |row: &&Value| row["value"].as_str().is_some_and(|name| owners.contains_key(name));
-    for row in report["rows"].as_array().unwrap().iter().filter(is_owner) {
-        let (interval, total) = (&row["interval"], number(&row["total_ns"]));
-        let is_inside = || number(&interval["low_ns"]) <= total && total <= number(&interval["high_ns"]);
-        assert!(interval.is_object() && is_inside() && number(&interval["instants"]) > 0, "{row}");
+    sites.filter(is_in).fold((0, 0), |(count, ns), site| {
+        (count + site["count"].as_u64().unwrap(), ns + site["total_ns"].as_u64().unwrap())
+    })
+}
+
+/// One run for each JDK: what it checks of numbers is exact, and what it estimates rests on some
+/// hundred instants.
+#[test]
+fn waits_and_their_re_acquisitions_are_sampled_with_exact_totals() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all().iter().filter(|jdk| jdk.release != 21) {
+        let run = run(jdk, &tools, &["deep-wait", "--hold-us", "300", "--threads", "6"]);
+        let Run { report, truth, .. } = &run;
+        let (count, ns) = waits_in(report, "DeepWait$Trio.awaitSignal");
+        assert!(truth.waits > 300, "{}", truth.waits);
+        assert_eq!(count, truth.waits, "JDK {}: {}", jdk.release, report["sampling"]);
+        let covered = ns as f64 / truth.waited_ns as f64;
+        assert!((0.9..1.1).contains(&covered), "JDK {}: {covered:.3} of the time of waits is reported", jdk.release);
+        // The waits that were recorded one by one are few.
+        let (recorded, added_up) = (&report["sampling"]["recorded"], &report["sampling"]["added_up"]);
+        assert!(added_up.as_u64() > recorded.as_u64() && added_up.as_u64() > Some(truth.waits / 4), "{added_up}");
+        let wrong = run.wrong(jdk, "deep-wait");
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
-    for (method, reported) in reported_shares(&report, &owners) {
-        let off = (reported - owners[&method]).abs();
-        let sentence = format!("{method} has {reported:.3} instead of {:.3}", owners[&method]);
-        judge("shares", off <= OFF, sentence);
-    }
-    wrong
 }
 
 fn most_runs_are_right(jdk: &Jdk, arguments: &[&str]) {
     let tools = Tools::find().unwrap();
     let mut most = Majority::of(RUNS);
     for _ in 0..RUNS {
-        if most.add(wrong(jdk, &tools, arguments)) == ControlFlow::Break(()) {
+        if most.add(run(jdk, &tools, arguments).wrong(jdk, arguments[0])) == ControlFlow::Break(()) {
             break;
         }
     }

@@ -598,6 +598,8 @@ pub enum SpentOn {
     Park,
     /// Parks on a blocker that somebody owned.
     OwnedPark,
+    /// Waits by `Object.wait`, each until it was notified, timed out or was interrupted.
+    Wait,
 }
 
 /// See [`Event::Spent`]: where nothing but pressure is recorded, stretches that

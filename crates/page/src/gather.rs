@@ -8,7 +8,7 @@ use crate::table::{Row, RowSum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
 use crate::{facts, links, whole};
 use headway_analysis::monitor::{self, Basis, HolderId, Holders, OwnerSample, Slice, Stretch, StretchSink};
 use headway_analysis::park::statistics::{ParkTally, TallyOptions};
-use headway_analysis::park::ParkWait;
+use headway_analysis::park::{ParkWait, Synchronizer};
 use headway_analysis::steal::ThreadInterval;
 use headway_analysis::{Analysis, Bounds, Options};
 use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, Sample, SampleState};
@@ -374,6 +374,32 @@ impl StretchSink for Rows {
             ..Row::default()
         };
         self.table.add_sum(row, RowSum::of(sum.total_ns, sum.count, sum.mean_ns));
+    }
+
+    /// Waits by `Object.wait` that no random instant lay in: side by side before the last of them ended.
+    fn waited_sum(&mut self, wait: &ParkWait, sum: &monitor::Sum) {
+        if wait.synchronizer != Synchronizer::Monitor {
+            return;
+        }
+        let origin = *self.start.get_or_insert(sum.start);
+        let begin = sum.start.max(origin);
+        let how = match wait.outcome {
+            Some(ParkOutcome::TimedOut) => How::TimedOut,
+            Some(ParkOutcome::Interrupted) => How::Interrupted,
+            _ => How::Notified,
+        };
+        let row = Row {
+            start: begin.since(origin).0,
+            span: sum.end().max(begin).since(begin).0.max(1),
+            thread: self.names.thread(sum.thread),
+            owner: self.names.thread(wait.waker.thread),
+            chain: self.names.chain(wait.chain, 0),
+            lock: self.names.lock(sum.lock),
+            kind: Kind::Wait as u8,
+            how: how as u8,
+            ..Row::default()
+        };
+        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, sum.mean_ns));
     }
 
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {

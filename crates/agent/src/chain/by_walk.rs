@@ -24,6 +24,8 @@ const FIRST_RECORDS: usize = 64;
 pub enum From {
     /// The last Java frame: JVMTI callbacks and JNI code.
     Anchor,
+    /// The same, in the VM's code, where JVMTI cannot be called.
+    InVm,
     /// A contended exit: this frame pointer of the VM's code, where there is no
     /// last Java frame.
     Exit(u64),
@@ -50,7 +52,7 @@ impl<'a> Walk<'a> {
         let memory = known.memory_of_current_thread(vm_thread);
         let layout = &known.layout;
         let start: Registers = match from {
-            From::Anchor => thread::start_from_anchor(layout, &memory, vm_thread)?,
+            From::Anchor | From::InVm => thread::start_from_anchor(layout, &memory, vm_thread)?,
             From::Exit(fp) => thread::start_at_exit(layout, &memory, vm_thread, fp)?,
         };
         let cache = cache.get_or_insert_with(|| WalkCache::new(FIRST_RECORDS));

@@ -185,6 +185,16 @@ impl Chains {
         }
     }
 
+    /// The chain of the current thread, which waited and has its monitor again: in the hook
+    /// behind the re-acquisition, where JVMTI cannot be called either.
+    #[cold]
+    pub fn at_reenter(&self, core: &Core, slot: &Slot) -> ChainId {
+        match self.walker(core) {
+            Some(known) => self.by_walk(core, known, slot, From::InVm, Side::Blocks),
+            None => ChainId::NONE,
+        }
+    }
+
     /// Which frame of the chain, just taken by [`Self::at_exit`], holds the
     /// monitor that the current thread releases by waiting on it.
     pub fn holder(&self, core: &Core, slot: &Slot, chain: ChainId, monitor: u64) -> Holder {

@@ -33,11 +33,11 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, slot: &'static Slot, 
 /// It owns the monitor now. False if it was not seen to block.
 #[inline]
 pub fn on_contended_entered(agent: &'static Agent, slot: &'static Slot, now: TimeNs) -> bool {
-    let Some((begun, is_told)) = slot.enter.finish() else { return false };
+    let Some(begun) = slot.enter.finish() else { return false };
     agent.locks.unpin(begun.pin);
-    let Begun { start, lock, chain, .. } = begun;
+    let Begun { start, lock, chain, is_reported, .. } = begun;
     let thread = slot.thread();
-    if is_told || chain.is_some() {
+    if is_reported || chain.is_some() {
         let entered = MonitorEntered { time: now, start, thread, lock, chain, ..MonitorEntered::default() };
         agent.append(slot, &Record::entered(&entered));
     } else {

@@ -48,6 +48,8 @@ pub struct Begun {
     pub argument: u64,
     /// A virtual thread's wait: the frame that holds the lock.
     pub holder: Holder,
+    /// True once the draining thread recorded the begin.
+    pub is_reported: bool,
 }
 
 impl Pending {
@@ -74,6 +76,7 @@ impl Pending {
             pin: self.pin.load(Ordering::Relaxed),
             argument: self.argument.load(Ordering::Relaxed),
             holder: Holder::default(),
+            is_reported: start & REPORTED != 0,
         })
     }
 
@@ -85,12 +88,12 @@ impl Pending {
         begun
     }
 
-    /// Ends it where the draining thread may record the begin: true if it did.
+    /// Ends it where the draining thread may record the begin at the same time.
     #[inline]
-    pub fn finish(&self) -> Option<(Begun, bool)> {
+    pub fn finish(&self) -> Option<Begun> {
         let begun = self.peek()?;
         let start = self.start.swap(0, Ordering::AcqRel);
-        Some((begun, start & REPORTED != 0))
+        Some(Begun { is_reported: start & REPORTED != 0, ..begun })
     }
 
     /// What began before a moment and goes on, once: the draining thread records it.

@@ -1,4 +1,4 @@
-//! Whether contentions and parks are sampled, and by which random instants; and for each
+//! Whether contentions, parks and waits are sampled, and by which random instants; and for each
 //! lock, up to when it is known who had it at those instants.
 //!
 //! # Protocol
@@ -13,14 +13,12 @@
 use headway_model::event::{Sampling as Change, SamplingBound};
 use headway_model::schedule::Schedule;
 use headway_model::{DurationNs, LockId, TimeNs};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Schedules of which a thread may still read one.
 const PLACES: usize = 8;
 /// Locks whose last event is remembered. Two locks of one place record more than necessary.
 const LOCKS: usize = 1 << 14;
-/// Words of bits for locks of `Object.wait`.
-const WORDS: usize = 1 << 10;
 /// Bits of a lock's word that say when, in steps of [`STEP`] bits of nanoseconds: 13 days.
 const TIME_BITS: u32 = 40;
 const TIME: u64 = (1 << TIME_BITS) - 1;
@@ -50,11 +48,7 @@ pub struct Sampling {
     places: [Place; PLACES],
     /// Changes so far; 0 if nothing was ever sampled.
     changes: AtomicUsize,
-    /// True if the recording may sample.
-    is_armed: AtomicBool,
     settled: Box<[AtomicU64]>,
-    /// A bit for each lock of `Object.wait`, shared where there are more locks than bits.
-    waited_on: [AtomicU64; WORDS],
 }
 
 impl Default for Sampling {
@@ -62,40 +56,15 @@ impl Default for Sampling {
         Sampling {
             places: Default::default(),
             changes: AtomicUsize::new(0),
-            is_armed: AtomicBool::new(true),
             settled: (0..LOCKS).map(|_| AtomicU64::new(0)).collect(),
-            waited_on: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }
 
 impl Sampling {
-    /// A recording begins: everything is recorded; if it `may_sample`, not always.
-    pub fn reset(&self, may_sample: bool) {
-        self.is_armed.store(may_sample, Ordering::Relaxed);
+    /// A recording begins: everything is recorded.
+    pub fn reset(&self) {
         self.changes.store(0, Ordering::Release);
-        self.waited_on.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-    }
-
-    /// Threads wait on the lock by `Object.wait`: its waits and re-acquisitions are all
-    /// recorded, so that all that release it have to be.
-    #[inline]
-    pub fn waits_on(&self, lock: LockId) {
-        if let Some((word, bit)) = self.waited_bit(lock).filter(|_| self.is_armed.load(Ordering::Relaxed)) {
-            if word.load(Ordering::Relaxed) & bit == 0 {
-                word.fetch_or(bit, Ordering::Relaxed);
-            }
-        }
-    }
-
-    fn waited_bit(&self, lock: LockId) -> Option<(&AtomicU64, u64)> {
-        let word = self.waited_on.get((lock.0 / 64) as usize % WORDS);
-        word.map(|word| (word, 1 << (lock.0 % 64)))
-    }
-
-    #[inline]
-    fn is_waited_on(&self, lock: LockId) -> bool {
-        self.waited_bit(lock).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
     /// From a moment to come on, windows have another length. Draining thread only.
@@ -165,7 +134,7 @@ impl Sampling {
         let now = time.0 >> STEP & TIME;
         let before = word.load(Ordering::Relaxed);
         word.store(tag(lock) | now, Ordering::Relaxed);
-        if before & !TIME != tag(lock) || before & TIME > now || self.is_waited_on(lock) {
+        if before & !TIME != tag(lock) || before & TIME > now {
             return true;
         }
         // A step earlier: rather one too many than none.
@@ -200,18 +169,6 @@ mod tests {
     }
 
     #[test]
-    fn all_that_release_a_lock_of_object_wait_are_recorded() {
-        let sampling = sampling();
-        sampling.awaits(LockId(5), TimeNs(10 * MS));
-        sampling.waits_on(LockId(5));
-        let all = (1_001..1_101).all(|n| sampling.settles(LockId(5), TimeNs(n * 10_000)));
-        assert!(all);
-        sampling.reset(true);
-        sampling.change(change(10 * MS, MS));
-        assert!(!sampling.settles(LockId(5), TimeNs(11_010_001)));
-    }
-
-    #[test]
     fn a_schedule_is_valid_from_its_beginning_on() {
         let sampling = Sampling::default();
         assert!(sampling.at(TimeNs(5)).is_none() && sampling.records(TimeNs(4), TimeNs(5)));
@@ -223,7 +180,7 @@ mod tests {
         assert_eq!(sampling.at(TimeNs(21 * MS)).map(|schedule| schedule.window()), Some(DurationNs(2 * MS)));
         sampling.change(change(30 * MS, 0));
         assert!(sampling.at(TimeNs(31 * MS)).is_none());
-        sampling.reset(true);
+        sampling.reset();
         assert!(sampling.at(TimeNs(11 * MS)).is_none());
     }
 

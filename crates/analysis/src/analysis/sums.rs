@@ -33,6 +33,16 @@ impl Analysis {
         self.add_or_keep(Sum::without_owner(kind, (blocker, thread, chain), (start, time), count, total), also);
     }
 
+    /// Waits by `Object.wait`: of the ones added up nobody knows where they were, until they are shared out.
+    pub(super) fn add_short_waits(&mut self, spent: &Spent) {
+        let Spent { time, thread, lock, chain, count, total, .. } = *spent;
+        self.numbered = true;
+        self.threads.acts(thread, time);
+        let start = self.start_of_sum(time, total);
+        let sum = Sum::without_owner(Kind::Conditional, (lock, thread, chain), (start, time), count, total);
+        self.sampled.keep_waits(sum);
+    }
+
     /// Where a recording samples, a sum waits for what says where its time was spent.
     fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
         if let Some(sum) = self.sampled.keep(sum) {
@@ -44,7 +54,7 @@ impl Analysis {
     pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
         let names = &self.names;
         for Share { sum, wait, drawn } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
-            // Sleep, input and output are no waits for anybody.
+            // Sleep, input and output are no waits for anybody, and the breakdown has no Object.wait.
             if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
                 self.add_sum(&sum, Some(&drawn), also);
             }
@@ -61,7 +71,7 @@ impl Analysis {
         if is_service || !in_range || !self.accepts(sum.thread) {
             return;
         }
-        if !wait.synchronizer.is_conditional() {
+        if !wait.synchronizer.is_conditional() && wait.synchronizer != Synchronizer::Monitor {
             let is_io = wait.synchronizer == Synchronizer::Io;
             return self.accounts.parked_sum(sum.thread, sum.total_ns, is_io);
         }

@@ -77,9 +77,7 @@ impl HandOver {
             shared: None,
             holders,
         };
-        // Re-acquisitions of monitors, and all that release those, are recorded in any case.
-        let is_sampled = replay.kind != Kind::Monitor || !blocked.origin.after_wait();
-        let shared = match self.schedules.sampling(blocked.start, blocked.end).filter(|_| is_sampled) {
+        let shared = match self.schedules.sampling(blocked.start, blocked.end) {
             Some(schedule) => {
                 replay.slice_by_instants(&blocked, schedule, &mut slices);
                 None

@@ -7,7 +7,7 @@
 
 use super::synchronizer::{classify, release, Classified, Release};
 use super::Synchronizer;
-use headway_model::event::{Park, ParkBegin, SpentOn, Unpark};
+use headway_model::event::{Park, ParkBegin, Spent, SpentOn, Unpark};
 use headway_model::{ChainId, Dictionary, Event, LockId};
 use rustc_hash::FxHashMap;
 
@@ -40,7 +40,8 @@ impl Classifier {
             Event::ParkBegin(e) => self.park_begin(e, names),
             Event::Park(e) => self.park(e, names),
             Event::ShortParks(e) => self.classify(e.chain, e.blocker, false, "", names),
-            Event::Spent(e) if e.on == SpentOn::Monitor => return true,
+            Event::Spent(Spent { on: SpentOn::Monitor, .. }) => return true,
+            Event::Spent(Spent { on: SpentOn::Wait, .. }) => return false,
             Event::Spent(e) => self.classify(e.chain, e.lock, e.on == SpentOn::OwnedPark, "", names),
             _ => return false,
         };

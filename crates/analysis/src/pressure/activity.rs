@@ -315,7 +315,7 @@ impl Activities {
                 spent.fail(e.lock, e.count);
                 spent.acquired(thread.role, e.lock, e.chain, span, e.on == SpentOn::Monitor);
             }
-            false => spent.waited(thread.role, span, false),
+            false => spent.waited(thread.role, span, e.on == SpentOn::Wait),
         }
         thread.latest = thread.latest.max(e.time);
     }

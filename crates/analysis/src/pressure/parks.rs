@@ -38,7 +38,7 @@ impl Parks {
         match event {
             Event::ParkBegin(e) => self.begins(e),
             Event::Park(e) => self.ends(e),
-            Event::Spent(e) if e.on != SpentOn::Monitor => self.adds(e),
+            Event::Spent(e) if matches!(e.on, SpentOn::Park | SpentOn::OwnedPark) => self.adds(e),
             Event::ThreadEnd(e) => self.leaves(e.thread),
             _ => {}
         }

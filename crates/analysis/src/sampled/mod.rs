@@ -21,7 +21,7 @@ pub(crate) use draws::{Draw, Drawn, Draws, PartOf, Strata, Within};
 pub(crate) use schedules::Schedules;
 
 use crate::monitor::{Basis, Contention, HolderId, Kind, Sum};
-use crate::park::ParkWait;
+use crate::park::{ParkWait, Synchronizer};
 use headway_model::event::Sampling;
 use headway_model::schedule::Schedule;
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
@@ -88,10 +88,27 @@ pub(crate) struct Share {
     pub drawn: Drawn,
 }
 
-/// What locks are distinguished by: parks and monitors are added up by themselves.
+/// How a thread was blocked or waited: each is added up apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum How {
+    Parked,
+    Blocked,
+    Waited,
+}
+
+impl How {
+    fn of(kind: Kind) -> How {
+        match kind {
+            Kind::Monitor => How::Blocked,
+            Kind::Juc | Kind::Conditional => How::Parked,
+        }
+    }
+}
+
+/// What sums are distinguished by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Key {
-    is_monitor: bool,
+    how: How,
     lock: LockId,
 }
 
@@ -128,9 +145,18 @@ impl Sampled {
         self.schedules.any_samples()
     }
 
-    /// Keeps a sum until it is known where it was spent; gives it back if there is no
-    /// room, or nothing is sampled.
-    pub fn keep(&mut self, mut sum: Sum) -> Option<Sum> {
+    /// Keeps a sum of contentions or parks until it is known where it was spent; gives it back
+    /// if there is no room, or nothing is sampled.
+    pub fn keep(&mut self, sum: Sum) -> Option<Sum> {
+        self.keep_as(How::of(sum.kind), sum)
+    }
+
+    /// The same of waits by `Object.wait`. What there is no room for has no place.
+    pub fn keep_waits(&mut self, sum: Sum) {
+        self.keep_as(How::Waited, sum);
+    }
+
+    fn keep_as(&mut self, how: How, mut sum: Sum) -> Option<Sum> {
         if !self.is_used() || sum.chain.is_some() || sum.count == 0 {
             return Some(sum);
         }
@@ -143,7 +169,7 @@ impl Sampled {
         self.waiting += 1;
         // It began after what was shared out last.
         sum.start = sum.start.max(self.since.min(sum.time));
-        let key = Key { is_monitor: sum.kind == Kind::Monitor, lock: sum.lock };
+        let key = Key { how, lock: sum.lock };
         self.sums.entry(key).or_default().push(sum);
         None
     }
@@ -151,12 +177,11 @@ impl Sampled {
     /// Takes note of a contention that is over.
     pub fn contention(&mut self, contention: &Contention<'_>) {
         let end = contention.start + contention.duration;
-        if contention.in_flight || contention.kind == Kind::Monitor && contention.after_wait {
-            // Recorded in any case.
+        if contention.in_flight {
             return;
         }
         let Some((more, schedule, itself)) = self.stands_for(contention.start, end) else { return };
-        let key = Key { is_monitor: contention.kind == Kind::Monitor, lock: contention.lock };
+        let key = Key { how: How::of(contention.kind), lock: contention.lock };
         for slice in contention.slices {
             let seen = Seen {
                 kind: contention.kind,
@@ -176,7 +201,8 @@ impl Sampled {
     pub fn wait(&mut self, wait: &ParkWait) {
         let stands_for = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some());
         let Some((more, _, itself)) = stands_for else { return };
-        let key = Key { is_monitor: false, lock: wait.blocker };
+        let how = if wait.synchronizer == Synchronizer::Monitor { How::Waited } else { How::Parked };
+        let key = Key { how, lock: wait.blocker };
         let seen = Seen {
             kind: Kind::Conditional,
             thread: wait.thread,
@@ -214,9 +240,7 @@ impl Sampled {
 
     /// The schedule at whose instants it is known who had the lock during a contention.
     pub fn owners_drawn_by(&self, contention: &Contention<'_>) -> Option<&Schedule> {
-        let is_whole = contention.kind == Kind::Monitor && contention.after_wait;
-        let end = contention.start + contention.duration;
-        self.schedules.sampling(contention.start, end).filter(|_| !is_whole)
+        self.schedules.sampling(contention.start, contention.start + contention.duration)
     }
 
     /// Shares out what can be of what ended up to `watermark`. `class` says of which class a lock is.
@@ -247,16 +271,16 @@ impl Sampled {
         class: impl Fn(LockId) -> Arc<str>,
         shares: &mut Vec<Share>,
     ) -> BTreeMap<Key, Vec<Sum>> {
-        let mut of_class: FxHashMap<(bool, Arc<str>), Vec<Seen>> = FxHashMap::default();
+        let mut of_class: FxHashMap<(How, Arc<str>), Vec<Seen>> = FxHashMap::default();
         let mut seen: Vec<_> = self.seen.iter().collect();
         seen.sort_by_key(|(key, _)| **key);
         for (key, seen) in seen {
-            of_class.entry((key.is_monitor, class(key.lock))).or_default().extend(seen);
+            of_class.entry((key.how, class(key.lock))).or_default().extend(seen);
         }
-        let mut sums: BTreeMap<(bool, Arc<str>), Vec<Sum>> = BTreeMap::new();
+        let mut sums: BTreeMap<(How, Arc<str>), Vec<Sum>> = BTreeMap::new();
         let mut unmatched = BTreeMap::new();
         for (key, all) in left {
-            let name = (key.is_monitor, class(key.lock));
+            let name = (key.how, class(key.lock));
             match of_class.contains_key(&name) {
                 true => sums.entry(name).or_default().extend(all),
                 false => drop(unmatched.insert(key, all)),
@@ -273,9 +297,13 @@ impl Sampled {
     /// What could not be shared out, at the end.
     pub fn rest(&mut self) -> Vec<Sum> {
         self.waiting = 0;
-        let rest: Vec<Sum> = std::mem::take(&mut self.sums).into_values().flatten().collect();
-        self.report.unknown_ns += rest.iter().map(|sum| sum.total_ns).sum::<u64>();
-        rest
+        let rest: Vec<(Key, Sum)> = std::mem::take(&mut self.sums)
+            .into_iter()
+            .flat_map(|(key, sums)| sums.into_iter().map(move |sum| (key, sum)))
+            .collect();
+        self.report.unknown_ns += rest.iter().map(|(_, sum)| sum.total_ns).sum::<u64>();
+        // Waits by Object.wait have no place without a call stack.
+        rest.into_iter().filter(|(key, _)| key.how != How::Waited).map(|(_, sum)| sum).collect()
     }
 
     /// What there is to say of it; `None` if everything was recorded. Times are since `start`.

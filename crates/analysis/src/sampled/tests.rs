@@ -28,7 +28,7 @@ fn sum(lock: u64, thread: u64, count: u64, total_ns: u64) -> Sum {
 }
 
 fn seen(sampled: &mut Sampled, lock: u64, thread: u64, chain: u64, weight: f64) {
-    let key = Key { is_monitor: true, lock: LockId(lock) };
+    let key = Key { how: How::Blocked, lock: LockId(lock) };
     let draw = Draw::by_chance(&Schedule::default(), TimeNs(9_000), 0.5);
     sampled.seen.entry(key).or_default().push(Seen {
         kind: Kind::Monitor,

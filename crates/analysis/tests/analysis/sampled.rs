@@ -1,11 +1,13 @@
 //! Recordings that sample contentions: totals are exact, shares are those of the recording
 //! of everything, within what their intervals allow.
 
-use crate::simulation::{play, Play, Played, CHAINS, CONTENDER_CHAIN, HOLDER_CHAIN};
+use crate::simulation::{play, Play, Played, CHAINS, CONTENDER_CHAIN, HOLDER_CHAIN, WAIT_CHAIN};
 use crate::story::{chain, method};
-use headway_analysis::report::Row;
+use headway_analysis::report::{Row, WaitSite};
 use headway_analysis::{Analysis, Aspect, Options, Report};
-use headway_model::event::{MonitorEntered, Sampling, Spent, SpentOn};
+use headway_model::event::{
+    MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWaited, Sampling, Spent, SpentOn,
+};
 use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +18,11 @@ struct Sampler {
     schedule: Schedule,
     settled: HashMap<LockId, TimeNs>,
     numbers: HashMap<LockId, u64>,
-    sums: BTreeMap<(ThreadId, LockId), Spent>,
+    sums: BTreeMap<(ThreadId, LockId, bool), Spent>,
+    /// When each thread's wait began, and when it was notified.
+    waits: HashMap<ThreadId, (TimeNs, Option<TimeNs>)>,
+    /// Who notified a waiter whose wait is recorded, and has not left the lock.
+    notified_in: HashMap<ThreadId, LockId>,
     events: Vec<Event>,
 }
 
@@ -28,6 +34,8 @@ impl Sampler {
             settled: HashMap::new(),
             numbers: HashMap::new(),
             sums: BTreeMap::new(),
+            waits: HashMap::new(),
+            notified_in: HashMap::new(),
             events: vec![Event::Sampling(sampling)],
         }
     }
@@ -48,31 +56,71 @@ impl Sampler {
         match event {
             Event::MonitorEnter(_) => {}
             Event::MonitorEntered(e) => self.entered(e),
-            Event::MonitorExit(e) if self.is_news(e.lock, e.time) => {
-                let seq = self.number(e.lock);
-                self.events.push(Event::MonitorExit(headway_model::event::MonitorExit { seq, ..*e }));
-            }
-            Event::MonitorExit(_) => {}
+            Event::MonitorExit(e) => self.exit(e),
+            Event::MonitorWait(e) => drop(self.waits.insert(e.thread, (e.time, None))),
+            Event::MonitorNotify(e) => self.notify(e),
+            Event::MonitorWaited(e) => self.waited(e),
+            Event::MonitorReentered(e) => self.reentered(e),
             other => self.events.push(other.clone()),
         }
     }
 
     fn entered(&mut self, e: &MonitorEntered) {
         self.is_news(e.lock, e.time);
-        if self.schedule.hits(e.start, e.time) {
-            let seq = self.number(e.lock);
-            return self.events.push(Event::MonitorEntered(MonitorEntered { seq, ..*e }));
+        match self.schedule.hits(e.start, e.time) {
+            true => {
+                let seq = self.number(e.lock);
+                self.events.push(Event::MonitorEntered(MonitorEntered { seq, ..*e }));
+            }
+            false => self.add(e.thread, e.lock, (e.start, e.time), SpentOn::Monitor),
         }
-        let sum = self.sums.entry((e.thread, e.lock)).or_default();
-        *sum = Spent {
-            time: e.time,
-            thread: e.thread,
-            lock: e.lock,
-            chain: ChainId::NONE,
-            on: SpentOn::Monitor,
-            count: sum.count + 1,
-            total: sum.total + e.time.since(e.start),
-        };
+    }
+
+    fn reentered(&mut self, e: &MonitorReentered) {
+        self.is_news(e.lock, e.time);
+        match self.schedule.hits(e.start, e.time) {
+            true => {
+                let seq = self.number(e.lock);
+                self.events.push(Event::MonitorReentered(MonitorReentered { seq, start_seq: Seq::NONE, ..*e }));
+            }
+            false => self.add(e.thread, e.lock, (e.start, e.time), SpentOn::Monitor),
+        }
+    }
+
+    fn exit(&mut self, e: &MonitorExit) {
+        let is_news = self.is_news(e.lock, e.time);
+        let has_notified = self.notified_in.get(&e.thread) == Some(&e.lock);
+        if has_notified {
+            self.notified_in.remove(&e.thread);
+        }
+        if is_news || has_notified {
+            let seq = self.number(e.lock);
+            self.events.push(Event::MonitorExit(MonitorExit { seq, ..*e }));
+        }
+    }
+
+    fn notify(&mut self, e: &MonitorNotify) {
+        let Some((start, notified)) = self.waits.get_mut(&e.waiter) else { return };
+        *notified = Some(e.time);
+        if self.schedule.hits(*start, e.time) {
+            self.notified_in.insert(e.thread, e.lock);
+            self.events.push(Event::MonitorNotify(MonitorNotify { seq: Seq::NONE, ..*e }));
+        }
+    }
+
+    fn waited(&mut self, e: &MonitorWaited) {
+        let notified = self.waits.remove(&e.thread).and_then(|(_, notified)| notified);
+        let time = notified.unwrap_or(e.time);
+        match self.schedule.hits(e.start, time) {
+            true => self.events.push(Event::MonitorWaited(MonitorWaited { time, seq: Seq::NONE, ..*e })),
+            false => self.add(e.thread, e.lock, (e.start, time), SpentOn::Wait),
+        }
+    }
+
+    fn add(&mut self, thread: ThreadId, lock: LockId, (start, time): (TimeNs, TimeNs), on: SpentOn) {
+        let sum = self.sums.entry((thread, lock, on == SpentOn::Wait)).or_default();
+        let (count, total) = (sum.count + 1, sum.total + time.since(start));
+        *sum = Spent { time, thread, lock, chain: ChainId::NONE, on, count, total };
     }
 
     fn flush(&mut self, watermark: TimeNs) {
@@ -125,7 +173,7 @@ fn shares(report: &Report) -> BTreeMap<String, f64> {
 
 /// Definitions of all call stacks, each of one method.
 fn definitions() -> Vec<Event> {
-    let ids = [HOLDER_CHAIN, CONTENDER_CHAIN].into_iter().flat_map(|first| first..first + CHAINS);
+    let ids = [HOLDER_CHAIN, CONTENDER_CHAIN, WAIT_CHAIN].into_iter().flat_map(|first| first..first + CHAINS);
     let definitions = |id| [method(id, "app.Shop", &format!("m{id}")), chain(id, &[(id, 1)])];
     ids.flat_map(definitions).collect()
 }
@@ -236,4 +284,92 @@ fn what_is_exact_has_no_interval() {
     }
     let exact = analyse(&played.events, &[Aspect::OwnerThread]);
     assert!(exact.rows.iter().all(|row| row.interval.is_none()));
+}
+
+/// A play in which every third hold ends in a wait.
+const WAITING: Play = Play { wait_percent: 30, acquisitions: 10_000, seed: 7, ..PLAY };
+
+/// Waits of a thread on a lock: their number and time, as they were.
+fn true_waits(played: &Played) -> (u64, u64) {
+    let mut notified: HashMap<ThreadId, TimeNs> = HashMap::new();
+    let (mut count, mut ns) = (0, 0);
+    for event in &played.events {
+        match event {
+            Event::MonitorNotify(e) => drop(notified.insert(e.waiter, e.time)),
+            Event::MonitorWaited(e) => {
+                count += 1;
+                ns += notified.remove(&e.thread).unwrap_or(e.time).since(e.start).0;
+            }
+            _ => {}
+        }
+    }
+    (count, ns)
+}
+
+/// Number and time of all waits that are over, and shares of their time by call stack.
+fn waits(report: &Report) -> (u64, u64, BTreeMap<String, f64>) {
+    let ended = |site: &WaitSite| site.count - site.in_flight;
+    let count = report.waits.iter().map(ended).sum();
+    let ns: u64 = report.waits.iter().map(|site| site.total_ns).sum();
+    let share = |site: &WaitSite| (site.stack.join(";"), site.total_ns as f64 / ns as f64);
+    (count, ns, report.waits.iter().map(share).collect())
+}
+
+#[test]
+fn waits_have_exact_totals_and_unbiased_shares_though_few_are_recorded() {
+    let played = play(WAITING);
+    // What goes on at the end is not over, and so in no sum.
+    let waiting_at_end = |event: &Event| matches!(event, Event::MonitorWait(_));
+    let (count, ns) = true_waits(&played);
+    assert!(count > 1_500 && played.events.iter().any(waiting_at_end));
+    let (_, _, exact) = waits(&analyse(&played.events, &[Aspect::Lock]));
+    let (mut mean, draws): (BTreeMap<String, f64>, u64) = (BTreeMap::new(), 4);
+    let mut recorded = 0;
+    for seed in 1..=draws {
+        let events = sampled(&played, 500_000, seed);
+        recorded += events.iter().filter(|event| matches!(event, Event::MonitorWaited(_))).count();
+        let report = analyse(&events, &[Aspect::Lock]);
+        let how = report.sampling.clone().unwrap();
+        assert_eq!((how.unknown_ns, report.losses.len()), (0, 0), "{how:?} {:?}", report.losses);
+        let (all, all_ns, shares) = waits(&report);
+        assert_eq!((all, all_ns), (count, ns), "seed {seed}");
+        shares.into_iter().for_each(|(stack, share)| *mean.entry(stack).or_default() += share / draws as f64);
+    }
+    assert!((100..count as usize * draws as usize / 2).contains(&recorded), "{recorded} of {count} in {draws} draws");
+    for (stack, share) in exact.iter().filter(|(_, share)| **share > 0.02) {
+        let off = mean.get(stack).copied().unwrap_or_default() - share;
+        // As many independent looks as there were waits recorded.
+        let error = (share * (1.0 - share) / recorded as f64).sqrt();
+        assert!(off.abs() < 4.5 * error, "{stack}: {off:.4} off {share:.4}, {:.1} errors", off / error);
+    }
+}
+
+/// Re-acquisitions follow the rule of contentions: all that was blocked is counted once.
+#[test]
+fn re_acquisitions_are_sampled_as_contentions_are() {
+    let played = play(WAITING);
+    let mut blocked = (0, 0);
+    for event in &played.events {
+        let (start, time) = match event {
+            Event::MonitorEntered(e) => (e.start, e.time),
+            Event::MonitorReentered(e) => (e.start, e.time),
+            _ => continue,
+        };
+        blocked = (blocked.0 + 1, blocked.1 + time.since(start).0);
+    }
+    let exact = shares(&analyse(&played.events, &[Aspect::OwnerMethod]));
+    let (mut mean, mut looks, draws): (BTreeMap<String, f64>, f64, u64) = (BTreeMap::new(), 0.0, 4);
+    for seed in 1..=draws {
+        let report = analyse(&sampled(&played, 500_000, seed), &[Aspect::OwnerMethod]);
+        let rows = report.rows.iter().fold((0, 0), |sum, row| (sum.0 + row.count, sum.1 + row.total_ns));
+        assert_eq!((report.blocked_ns, rows.1), (blocked.1, blocked.1), "seed {seed}");
+        assert_eq!(report.blocked.slices_wrong, 0);
+        looks += report.sampling.as_ref().unwrap().instants as f64;
+        shares(&report).into_iter().for_each(|(owner, share)| *mean.entry(owner).or_default() += share / draws as f64);
+    }
+    for (owner, share) in exact.iter().filter(|(_, share)| (0.02..0.98).contains(*share)) {
+        let off = mean.get(owner).copied().unwrap_or_default() - share;
+        let error = (share * (1.0 - share) / looks).sqrt();
+        assert!(off.abs() < 4.5 * error, "{owner}: {off:.4} off {share:.4}, {:.1} errors", off / error);
+    }
 }

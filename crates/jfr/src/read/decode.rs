@@ -186,6 +186,15 @@ impl Chunk {
                 count: number(slot!("count")),
                 total: DurationNs(number(slot!("threadTime"))),
             }),
+            kinds::SHORT_WAITS => Event::Spent(Spent {
+                time: start,
+                thread,
+                lock,
+                chain: ChainId::NONE,
+                on: SpentOn::Wait,
+                count: number(slot!("count")),
+                total: DurationNs(number(slot!("threadTime"))),
+            }),
             kinds::SAMPLING => Event::Sampling(Sampling {
                 time: start,
                 window: DurationNs(number(slot!("window"))),

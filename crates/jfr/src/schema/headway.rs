@@ -191,6 +191,18 @@ event_types! {
             Label("Short Contended Enters"),
             Description("Contended enters of one thread that were too short to be told one by one"),
         ];
+    SHORT_WAITS = 117, "headway.ShortWaits", fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that waited")];
+            "lock" Pool LOCK [Label("Lock")];
+            "count" Inline LONG [Label("Count")];
+            "threadTime" Inline LONG [NANO_SPAN, Label("Waiting Thread Time"), Description("Their durations together")];
+        },
+        &[
+            LOCKS,
+            Label("Short Waits"),
+            Description("Waits of one thread by Object.wait in which no random instant lay"),
+        ];
     SAMPLING = 116, "headway.Sampling", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the first window began")];
             "window" Inline LONG [NANO_SPAN, Label("Window"), Description("Length of a window, which has one random instant; 0 if everything is recorded")];

@@ -80,6 +80,7 @@ impl Context<'_> {
             Event::VirtualMount(e) => self.virtual_mount(e, out),
             Event::VirtualPinned(e) => self.virtual_pinned(e, out),
             Event::Spent(e) if e.on == SpentOn::Monitor => self.short_enters(e, out),
+            Event::Spent(e) if e.on == SpentOn::Wait => self.short_waits(e, out),
             Event::Sampling(e) => self.sampling(*e, out),
             Event::PressureWindow(e) => self.pressure_window(e, out),
             Event::PressurePhase(e) => self.pressure_phase(e, out),
@@ -339,6 +340,17 @@ impl Context<'_> {
             self.head(id::SHORT_ENTERS, e.time, o);
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
+            o.varint(e.lock.0);
+            o.varint(e.count);
+            o.varint(e.total.0);
+        });
+    }
+
+    fn short_waits(&mut self, e: &Spent, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.head(id::SHORT_WAITS, e.time, o);
+            o.varint(self.constants.thread(e.thread));
             o.varint(e.lock.0);
             o.varint(e.count);
             o.varint(e.total.0);

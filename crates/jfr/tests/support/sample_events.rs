@@ -216,6 +216,15 @@ pub fn events() -> Vec<Event> {
             count: 2_000,
             total: DurationNs(5 * MS),
         }),
+        Event::Spent(Spent {
+            time: at(69),
+            thread: WORKER,
+            lock: LOCK,
+            chain: ChainId::NONE,
+            on: SpentOn::Wait,
+            count: 300,
+            total: DurationNs(4 * MS),
+        }),
         Event::Sampling(Sampling {
             time: at(70),
             window: DurationNs(MS),

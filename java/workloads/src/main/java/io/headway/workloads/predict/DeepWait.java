@@ -94,6 +94,7 @@ final class DeepWait implements Scenario {
                 return;
             }
             ledger.add(lockId, transact, request, acquired, wait[0]);
+            ledger.addWait(wait[0], wait[1]);
             ledger.add(lockId, transact, wait[1], wait[2], release);
         }
 

@@ -20,6 +20,8 @@ final class Ledger {
     private final List<long[]> full = new ArrayList<>();
     private long[] block = new long[FIELDS * RECORDS_PER_BLOCK];
     private int used;
+    private long waits;
+    private long waitedNs;
     /** Written by this thread alone, read by all. */
     private volatile int delayed;
 
@@ -56,6 +58,27 @@ final class Ledger {
         if (acquired - request > DELAYED_NS) {
             delayed = delayed + 1;
         }
+    }
+
+    /**
+     * Writes down one wait.
+     *
+     * @param from just before waiting
+     * @param to when the thread was notified
+     */
+    void addWait(long from, long to) {
+        waits++;
+        waitedNs += to - from;
+    }
+
+    /** Waits that were written down. */
+    long waits() {
+        return waits;
+    }
+
+    /** Time in them. */
+    long waitedNs() {
+        return waitedNs;
     }
 
     /** Acquisitions that took so long that most of them must have been contended; any thread may ask. */

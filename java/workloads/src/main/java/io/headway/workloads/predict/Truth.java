@@ -33,6 +33,8 @@ final class Truth {
     private final Map<Owner, HoldSums> owners = new LinkedHashMap<>();
     private long holds;
     private long unblockedNs;
+    private long waits;
+    private long waitedNs;
     private int locks;
 
     private Truth(Catalog catalog) {
@@ -48,6 +50,8 @@ final class Truth {
             }
         }
         Truth truth = new Truth(catalog);
+        truth.waits = ledgers.stream().mapToLong(Ledger::waits).sum();
+        truth.waitedNs = ledgers.stream().mapToLong(Ledger::waitedNs).sum();
         truth.locks = byLock.size();
         for (List<Hold> holdsOfLock : byLock.values()) {
             truth.addLock(holdsOfLock);
@@ -155,6 +159,8 @@ final class Truth {
         json.put("gap_ge_1ms_ns", longOnes.ns - longOnes.blamedNs);
         json.put("blocked_lt_1ms_ns", all.ns - longOnes.ns);
         json.put("unblocked_acquire_ns", unblockedNs);
+        json.put("waits", waits);
+        json.put("waited_ns", waitedNs);
         List<Object> ownerRows = new ArrayList<>();
         owners.forEach((owner, sums) -> ownerRows.add(ownerJson(owner, sums)));
         json.put("owners", ownerRows);
