@@ -399,7 +399,7 @@ impl StretchSink for Rows {
             how: how as u8,
             ..Row::default()
         };
-        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, sum.mean_ns));
+        self.table.add_sum(row, RowSum::of(sum.total_ns, sum.count, sum.mean_ns));
     }
 
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
