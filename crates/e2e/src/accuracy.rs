@@ -239,6 +239,8 @@ mod tests {
             stretches_ge_1ms: 1,
             blocked_ge_1ms_ns: total,
             gap_ge_1ms_ns: gap,
+            waits: 0,
+            waited_ns: 0,
             owners: owners.collect(),
             cells: cells.collect(),
         }
