@@ -82,6 +82,8 @@ pub struct Comparison<'a> {
     equivalent: Vec<Option<u32>>,
     /// For each method of `after` the one of `before`.
     methods: Vec<Option<u32>>,
+    /// How many independent looks each of them rests on.
+    looks: (u64, u64),
 }
 
 impl<'a> Comparison<'a> {
@@ -91,7 +93,16 @@ impl<'a> Comparison<'a> {
         let equivalent = equivalent_contexts(before, after, &methods);
         let timed = before.unit() == Unit::Nanoseconds && after.unit() == Unit::Nanoseconds;
         let unit = if timed { Unit::Nanoseconds } else { Unit::Samples };
-        Comparison { before, after, unit, equivalent, methods }
+        let looks = (before.total().count, after.total().count);
+        Comparison { before, after, unit, equivalent, methods, looks }
+    }
+
+    /// Says at how many random instants each side was sampled, if it was: all that is seen at one
+    /// instant is one look, and contentions that were added up were not looked at.
+    pub fn sampled_at(mut self, before: Option<u64>, after: Option<u64>) -> Comparison<'a> {
+        let at_most = |looks: u64, instants: Option<u64>| instants.map_or(looks, |instants| looks.min(instants));
+        self.looks = (at_most(self.looks.0, before), at_most(self.looks.1, after));
+        self
     }
 
     /// The unit in which both are weighed.
@@ -189,8 +200,8 @@ impl<'a> Comparison<'a> {
             total_share_after: share_after(after.1),
             significant: false,
         };
-        let error = standard_error(change.self_share_before, self.before.total().count)
-            .hypot(standard_error(change.self_share_after, self.after.total().count));
+        let error = standard_error(change.self_share_before, self.looks.0)
+            .hypot(standard_error(change.self_share_after, self.looks.1));
         change.significant = change.self_growth().abs() > 1.96 * error;
         change
     }

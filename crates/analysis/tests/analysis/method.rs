@@ -258,6 +258,19 @@ fn agreement_by_hand() {
     assert_eq!(agreement("T1 a;b 1", "", 0.1), (0.0, 0.0, 0.0));
 }
 
+/// As many contentions as seem enough were seen at too few instants.
+#[test]
+fn what_was_seen_at_few_instants_may_be_chance() {
+    let many = |b: usize, c: usize| "T1 a;b 1\n".repeat(b) + &"T1 a;c 1\n".repeat(c);
+    let (before, after) = (cpu(&many(500, 500)), cpu(&many(600, 400)));
+    let significant = |instants: Option<u64>| {
+        let changes = Comparison::new(&before, &after).sampled_at(None, instants).methods();
+        changes.iter().filter(|change| change.significant).count()
+    };
+    // A share of a half from 50 looks has a standard error of 7 points; 10 are chance.
+    assert_eq!([significant(None), significant(Some(5_000)), significant(Some(50))], [2, 2, 0]);
+}
+
 #[test]
 fn changes_that_chance_explains_are_told_from_real_ones() {
     let many = |b: usize, c: usize| "T1 a;b 1\n".repeat(b) + &"T1 a;c 1\n".repeat(c) + "T1 a;d 1\n";

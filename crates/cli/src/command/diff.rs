@@ -118,7 +118,8 @@ impl Diff {
         let before = Profiled::read(&self.before, &question)?;
         question.measure = Some(before.profile.measure);
         let after = Profiled::read(&self.after, &question)?;
-        let comparison = Comparison::new(&before.profile.tree, &after.profile.tree);
+        let comparison =
+            Comparison::new(&before.profile.tree, &after.profile.tree).sampled_at(before.instants, after.instants);
         match &self.output {
             Some(output) => write(output, &comparison, &before, &after)?,
             None => self.print(&comparison, &before, &after)?,

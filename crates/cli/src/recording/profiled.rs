@@ -48,6 +48,8 @@ pub struct Profiled {
     pub profile: Profile,
     /// What is wrong with the file, one sentence each.
     pub problems: Vec<String>,
+    /// At how many random instants blocked time was sampled; `None` if all of it was recorded.
+    pub instants: Option<u64>,
 }
 
 impl Profiled {
@@ -80,10 +82,9 @@ impl Profiled {
             }
             Err(problem) => problems.push(problem),
         });
-        if let Some(analysis) = analysis {
-            analysis.finish_to(&mut profiler);
-        }
-        let profiled = Profiled { path: path.to_owned(), profile: profiler.finish(), problems };
+        let report = analysis.map(|analysis| analysis.finish_to(&mut profiler));
+        let instants = report.and_then(|report| report.sampling).map(|sampling| sampling.instants);
+        let profiled = Profiled { path: path.to_owned(), profile: profiler.finish(), problems, instants };
         if measure == Measure::Wall && profiled.has_cpu_samples_only() {
             return Err(profiled.nothing(question));
         }

@@ -38,7 +38,12 @@ pub fn difference(
     table("GREW", &worse, top, screen, &mut out);
     table("SHRANK", &better, top, screen, &mut out);
     let rest = numbers::counted(same.len() as u64, "method", "methods");
+    let is_sampled = before.instants.is_some() || after.instants.is_some();
     let note = match changed.is_empty() {
+        true if is_sampled => format!("Whatever changed may be chance ({rest}): blocked time was sampled."),
+        false if is_sampled => {
+            format!("{rest} more changed so little that it may be chance: blocked time was sampled.")
+        }
         true => format!("No method changed by more than the chance of sampling explains ({rest})."),
         false => format!("{rest} more changed by no more than the chance of sampling explains in 19 of 20 cases."),
     };
@@ -55,7 +60,11 @@ fn facts(side: &Profiled) -> String {
     let what = if profile.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
     let time = if total.ns > 0 { format!(" {}", numbers::time(total.ns)) } else { String::new() };
     let count = numbers::counted(total.count, what.0, what.1);
-    format!("{}{time}, {count}, in {}", profile.measure.title(), numbers::time(profile.duration.0))
+    let sampled = side
+        .instants
+        .map(|instants| format!(", sampled at {}", numbers::counted(instants, "random instant", "random instants")));
+    let sampled = sampled.unwrap_or_default();
+    format!("{}{time}, {count}, in {}{sampled}", profile.measure.title(), numbers::time(profile.duration.0))
 }
 
 /// `Per second of recording: 2.23 s before, 231 us after.` What the shares below are of.
