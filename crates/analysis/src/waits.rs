@@ -153,7 +153,7 @@ impl Waits {
     }
 
     /// Hands out the waits that were recorded, each once, whole and of all threads, with where
-    /// their notifiers came from as far as that is known by now.
+    /// their notifiers came from, where that is known by now.
     pub fn take_seen(&mut self) -> Vec<ParkWait> {
         // Those whose notifier is still to come have no place any more.
         self.unexplained.iter_mut().for_each(|wait| wait.seen = u32::MAX);

@@ -84,13 +84,13 @@ pub struct Capture {
     pub park_floor: Option<Span>,
 
     /// Let the recording cost at most this part of the process's CPU time, in percent. If
-    /// recording everything would cost more, contentions and parks are sampled: their number and
+    /// recording everything would cost more, contentions, waits and parks are sampled: their number and
     /// time stay exact, shares by call stack and owner become estimates
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
     /// Let the recording grow by at most SIZE (k, m, g) a second, on average of 10 s. If
-    /// recording everything would need more, contentions and parks are sampled as with --budget
+    /// recording everything would need more, contentions, waits and parks are sampled as with --budget
     #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
     pub max_rate: Option<u64>,
 

@@ -78,8 +78,8 @@ fn the_bound_that_is_exceeded_more_decides() {
     }
 }
 
-/// A look at the budget every 10 ms, as the draining thread takes it, for so many seconds of a load
-/// that is given by the moment in seconds. What hooks cost, half of it all, is known as well as one
+/// A look at the budget every 10 ms, as the draining thread takes it, for so many seconds of a load,
+/// a function of the moment in seconds. What hooks cost, half of it all, is known as well as one
 /// timed call in 1,024 says.
 struct Simulation {
     governor: Governor,
