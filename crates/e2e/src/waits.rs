@@ -128,7 +128,7 @@ mod tests {
         serde_json::from_value(json!({
             "workload": "drawn", "threads": 2, "locks": 1, "stretches": long + short,
             "blocked_ns": long_ns + short_ns, "gap_ns": gap, "stretches_ge_1ms": long,
-            "blocked_ge_1ms_ns": long_ns, "gap_ge_1ms_ns": gap,
+            "blocked_ge_1ms_ns": long_ns, "gap_ge_1ms_ns": gap, "waits": 0, "waited_ns": 0,
             "owners": [{
                 "lock": "l", "lock_class": "C", "owner_method": "a",
                 "caused_ns": caused, "caused_ge_1ms_ns": long_ns - gap, "holds": long + short,
