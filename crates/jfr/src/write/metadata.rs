@@ -2,13 +2,14 @@
 
 use crate::encode::Encoder;
 use crate::schema::{self, id, Field, Note, Role, Store, Type};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// An element of the metadata's tree.
 struct Element {
     name: &'static str,
-    attributes: Vec<(String, String)>,
+    attributes: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     children: Vec<Element>,
 }
 
@@ -17,8 +18,8 @@ impl Element {
         Element { name, attributes: Vec::new(), children: Vec::new() }
     }
 
-    fn with(mut self, key: &str, value: impl ToString) -> Element {
-        self.attributes.push((key.to_string(), value.to_string()));
+    fn with(mut self, key: impl Into<Cow<'static, str>>, value: impl Into<Cow<'static, str>>) -> Element {
+        self.attributes.push((key.into(), value.into()));
         self
     }
 }
@@ -65,13 +66,13 @@ fn class(ty: &Type) -> Element {
         Role::Annotation => element.with("superType", "java.lang.annotation.Annotation"),
         Role::Event => element.with("superType", "jdk.jfr.Event"),
     };
-    element = element.with("id", ty.id);
+    element = element.with("id", ty.id.to_string());
     element.children = ty.fields.iter().map(field).chain(ty.notes.iter().map(note)).collect();
     element
 }
 
 fn field(field: &Field) -> Element {
-    let mut element = Element::new("field").with("name", field.name).with("class", field.ty);
+    let mut element = Element::new("field").with("name", field.name).with("class", field.ty.to_string());
     element = match field.store {
         Store::Inline => element,
         Store::Pool => element.with("constantPool", "true"),
@@ -82,16 +83,16 @@ fn field(field: &Field) -> Element {
 }
 
 fn note(note: &Note) -> Element {
-    let annotation = |ty| Element::new("annotation").with("class", ty);
+    let annotation = |ty: schema::TypeId| Element::new("annotation").with("class", ty.to_string());
     match note {
-        Note::Label(text) => annotation(id::LABEL).with("value", text),
-        Note::Description(text) => annotation(id::DESCRIPTION).with("value", text),
+        Note::Label(text) => annotation(id::LABEL).with("value", *text),
+        Note::Description(text) => annotation(id::DESCRIPTION).with("value", *text),
         Note::Bare(ty) => annotation(*ty),
-        Note::Unit(ty, unit) => annotation(*ty).with("value", unit),
+        Note::Unit(ty, unit) => annotation(*ty).with("value", *unit),
         Note::Category(names) => names
             .iter()
             .enumerate()
-            .fold(annotation(id::CATEGORY), |element, (i, name)| element.with(&format!("value-{i}"), name)),
+            .fold(annotation(id::CATEGORY), |element, (i, name)| element.with(format!("value-{i}"), *name)),
     }
 }
 
