@@ -112,10 +112,7 @@ fn less_in_bar(part: f64, report: &Report) -> Option<String> {
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     let shown = share(ready, report.ledger.active_ns());
     (shown < SHOWN * part).then(|| {
-        format!(
-            "the bar shows {}: a thread that was woken and has no CPU yet counts as waiting or blocked there",
-            percent(shown)
-        )
+        format!("the bar shows {}: there, woken threads without a CPU count as waiting or blocked", percent(shown))
     })
 }
 
