@@ -34,8 +34,8 @@ export function WaitFor() {
   const mode = MODES[view.value.mode] ? view.value.mode : "groups";
   const [, contender, owner] = MODES[mode]!;
   const answers = useAnswers(grouping(scopeOf(view.value, whole), [contender, owner], 200));
-  const told = useMemo(() => answers && edgesOf(answers[0]), [answers]);
-  const drawn = useMemo(() => told && folded(told.edges, MOST_NODES), [told]);
+  const blame = useMemo(() => answers && edgesOf(answers[0]), [answers]);
+  const drawn = useMemo(() => blame && folded(blame.edges, MOST_NODES), [blame]);
   const label = (node: number) => {
     if (node === OTHERS) return `${drawn?.folded ?? 0} other ${MODES[mode]![0]}`;
     const { text } = valueText(names, contender, node);
@@ -50,14 +50,14 @@ export function WaitFor() {
       ))}
     </div>
   );
-  if (!told || !drawn || !answers) return <p aria-busy="true">…</p>;
+  if (!blame || !drawn || !answers) return <p aria-busy="true">…</p>;
   if (answers[0].totalNs === 0) return <p class="empty card"><NoBlockedTime /></p>;
   return (
     <div class="columns wide graphs">
       <section class="card">
         <h2 class="away">Who waits for whom</h2>
         {tabs}
-        {told.edges.length > 0 ? (
+        {blame.edges.length > 0 ? (
           <Graph edges={drawn.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(names, contender, owner, edge)} />
         ) : (
           <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>
@@ -66,13 +66,13 @@ export function WaitFor() {
           An arrow leads from who waited to who held the lock; its width is the blocked time.
           {drawn.folded > 0 && ` The ${drawn.folded} ${MODES[mode]![0]} with least blocked time are one node.`}
           {drawn.edges.length > MOST_EDGES && ` The ${MOST_EDGES} arrows with most blocked time of ${drawn.edges.length} are drawn.`}
-          {told.unblamed > 0 && ` ${duration(told.unblamed)} (${percent(told.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}
+          {blame.unblamed > 0 && ` ${duration(blame.unblamed)} (${percent(blame.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}
         </p>
       </section>
       <section class="card">
         <h2 title="They block others and are not blocked themselves: the place to begin">Roots</h2>
         <ol class="findings">
-          {rootsOf(told.edges).slice(0, 12).map((root) => (
+          {rootsOf(blame.edges).slice(0, 12).map((root) => (
             <li key={root.node}>
               <code>{label(root.node)}</code> blocks others for <b>{duration(root.total)}</b>
               {root.chain.length > 1 && <small>{root.chain.map(label).join(" → ")}</small>}
@@ -90,7 +90,7 @@ export function WaitFor() {
               </tr>
             </thead>
             <tbody>
-              {told.edges.slice(0, 100).map((edge) => (
+              {blame.edges.slice(0, 100).map((edge) => (
                 <tr key={`${edge.from} ${edge.to}`}>
                   <td>{label(edge.from)}</td>
                   <td>{label(edge.to)}</td>

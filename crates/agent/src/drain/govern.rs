@@ -61,6 +61,24 @@ struct Interval {
     calls: f64,
 }
 
+impl Interval {
+    /// Both together; what timed calls may be off by is independent.
+    fn and(self, other: &Interval) -> Interval {
+        Interval {
+            length: self.length + other.length,
+            process: self.process + other.process,
+            own: self.own + other.own,
+            error: self.error.hypot(other.error),
+            bytes: self.bytes + other.bytes,
+            calls: self.calls + other.calls,
+        }
+    }
+}
+
+fn together<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Interval {
+    intervals.into_iter().fold(Interval::default(), Interval::and)
+}
+
 /// What a recording must not exceed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
@@ -154,24 +172,27 @@ impl Governor {
         changes.then_some(window)
     }
 
-    /// True if a whole second's allowance was spent in `recent`, which is no longer than that.
+    /// True if a whole second's allowance was spent in `recent`, which is no longer than that, and
+    /// longer windows could help.
     fn is_alarming(&self, recent: Interval) -> bool {
+        if self.window_ns >= WINDOWS_NS.1 {
+            return false;
+        }
         let scale = (1e9 / recent.length.max(1.0)).max(1.0);
         let second = Interval { length: recent.length * scale, process: recent.process * scale, ..recent };
-        self.loads_of(&[second]).any(|load| load.least > 1.0)
+        self.loads_of(second).any(|load| load.least > 1.0)
     }
 
     /// The part of the bounds that may be used up from now on so that no time over which they have
     /// to hold exceeds them: less than 1 after a burst.
     fn room(&self) -> f64 {
-        let mut recent = Vec::new();
+        let mut recent = Interval::default();
         let mut room = 1.0_f64;
         for interval in self.held.iter().rev() {
-            recent.push(*interval);
-            let length: f64 = recent.iter().map(|interval| interval.length).sum();
-            let spent = self.loads_of(&recent).map(|load| load.now).fold(0.0, f64::max) * length;
-            if length < HELD_NS {
-                room = room.min((HELD_NS - spent) / (HELD_NS - length));
+            recent = recent.and(interval);
+            let spent = self.loads_of(recent).map(|load| load.now).fold(0.0, f64::max) * recent.length;
+            if recent.length < HELD_NS {
+                room = room.min((HELD_NS - spent) / (HELD_NS - recent.length));
             }
         }
         room.max(LEAST_ROOM)
@@ -192,29 +213,19 @@ impl Governor {
 
     /// How far each bound is used up.
     fn loads(&self) -> Vec<Load> {
-        self.loads_of(&self.intervals).collect()
+        self.loads_of(together(&self.intervals)).collect()
     }
 
     /// How far the bound is used up that is used up most, over the time for which they have to hold.
     fn held_load(&self) -> f64 {
-        self.loads_of(&self.held).map(|load| load.now).fold(0.0, f64::max)
+        self.loads_of(together(&self.held)).map(|load| load.now).fold(0.0, f64::max)
     }
 
-    /// The same of these intervals together.
-    fn loads_of<'a>(&self, intervals: impl IntoIterator<Item = &'a Interval>) -> impl Iterator<Item = Load> {
-        let mut all = Interval::default();
-        let mut variance = 0.0;
-        for interval in intervals {
-            all.length += interval.length;
-            all.process += interval.process;
-            all.own += interval.own;
-            all.bytes += interval.bytes;
-            all.calls += interval.calls;
-            variance += interval.error * interval.error;
-        }
+    /// The same of any interval.
+    fn loads_of(&self, all: Interval) -> impl Iterator<Item = Load> {
         let cpu = self.bounds.budget.map(|budget| {
             let allowed = (budget * all.process).max(FLOOR * all.length).max(1.0);
-            let (now, least) = (all.own / allowed, (all.own - variance.sqrt()) / allowed);
+            let (now, least) = (all.own / allowed, (all.own - all.error) / allowed);
             Load { bound: SamplingBound::Cpu, now, least, exact: all.calls * self.exact_call_ns / allowed }
         });
         let file = self.bounds.max_rate.map(|rate| {

@@ -171,17 +171,6 @@ impl Simulation {
     }
 }
 
-fn together<'a>(ticks: impl IntoIterator<Item = &'a Interval>) -> Interval {
-    ticks.into_iter().fold(Interval::default(), |all, tick| Interval {
-        length: all.length + tick.length,
-        process: all.process + tick.process,
-        own: all.own + tick.own,
-        error: all.error.hypot(tick.error),
-        bytes: all.bytes + tick.bytes,
-        calls: all.calls + tick.calls,
-    })
-}
-
 /// From a thousandth of what overruns the budget ten times to that, and back.
 #[test]
 fn a_load_that_changes_a_thousandfold_settles_within_two_seconds_and_no_ten_seconds_exceed_the_budget() {
@@ -209,4 +198,13 @@ fn a_load_that_comes_and_goes_every_few_seconds_stays_within_the_budget() {
         simulation.run(120, |now| if (now / period) as u64 % 2 == 0 { 0.0001 } else { 0.1 });
         assert!(simulation.most() <= 0.01, "every {period} s: {:.4} of ten seconds", simulation.most());
     }
+}
+
+#[test]
+fn a_burst_is_no_alarm_where_windows_are_as_long_as_they_can_be() {
+    let governor = |window| Governor::new(Bounds { budget: Some(0.01), max_rate: None }, Some(window));
+    // Twice a second's allowance of a process that uses one CPU, in 10 ms.
+    let burst = Interval { length: 1e7, process: 1e7, own: 2e7, ..Interval::default() };
+    assert!(governor(WINDOWS_NS.1 - 1).is_alarming(burst));
+    assert!(!governor(WINDOWS_NS.1).is_alarming(burst));
 }
