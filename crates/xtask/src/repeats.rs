@@ -19,6 +19,9 @@ const NO_MATTER_OF_TIME: [&str; 6] = ["signal: ", "SIGSEGV", "SIGABRT", "hs_err"
 /// Runs after the first that a test needs, all of them good.
 const MORE: usize = 2;
 
+/// Lines of a failed test's output that are said once more at the end.
+const LAST_LINES: usize = 20;
+
 /// A test that failed, and what it wrote.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -37,6 +40,13 @@ impl Failure {
         has(&VERDICTS) && !has(&NO_MATTER_OF_TIME)
     }
 
+    /// Its name and the end of what it wrote, where a panic says why.
+    pub fn end(&self) -> String {
+        let lines: Vec<&str> = self.text.lines().filter(|line| !is_of_backtrace(line)).collect();
+        let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n");
+        format!("failed: {} of {}\n{}\n", self.name, self.file, last.trim_end())
+    }
+
     /// Whether it is right in each further run.
     fn is_right_again(&self, jdks: &Jdks) -> Result<bool, Problem> {
         for _ in 0..MORE {
@@ -49,6 +59,14 @@ impl Failure {
         }
         Ok(true)
     }
+}
+
+/// True if the line is a frame of a panic's backtrace, or belongs to one.
+fn is_of_backtrace(line: &str) -> bool {
+    let text = line.trim_start();
+    let number = text.split(": ").next().unwrap_or_default();
+    let is_frame = line.starts_with(' ') && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_frame || text.starts_with("at ") || text == "stack backtrace:" || text.starts_with("note: ")
 }
 
 /// The tests that failed in the output of `cargo test -- --show-output`.
@@ -84,17 +102,19 @@ fn stem(program: &str) -> String {
 }
 
 /// Repeats what may be an accident of time, and says of every failure what it was.
-pub fn judge(tally: Tally, output: &str, jdks: &Jdks) -> Result<Tally, Problem> {
-    let mut judged = tally;
-    let failures = failures(output);
-    for failure in &failures {
+/// Gives those that stay.
+pub fn judge(tally: Tally, output: &str, jdks: &Jdks) -> Result<(Tally, Vec<Failure>), Problem> {
+    let (mut judged, mut stay) = (tally, Vec::new());
+    for failure in failures(output) {
         println!("\nfailed: {} of {}\n{}", failure.name, failure.file, failure.text);
         if failure.is_of_time() && failure.is_right_again(jdks)? {
             println!("{}: one run of {} was off, which is allowed: it measures time", failure.name, MORE + 1);
             judged = Tally { passed: judged.passed + 1, failed: judged.failed.saturating_sub(1), ..judged };
+        } else {
+            stay.push(failure);
         }
     }
-    Ok(judged)
+    Ok((judged, stay))
 }
 
 #[cfg(test)]
@@ -142,6 +162,16 @@ test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         assert_eq!(names, [("accuracy", "b"), ("faults", "c")]);
         assert!(failures[0].text.contains("only 0.9 is attributed") && !failures[0].text.contains("fine"));
         assert_eq!(failures[1].text, "a fault\n\n");
+    }
+
+    #[test]
+    fn the_end_of_a_failure_says_why_without_the_backtrace() {
+        let text: String = (0..100).map(|line| format!("line {line}\n")).collect();
+        let text =
+            text + "1 of 170 faults:\n  but: no owner\nstack backtrace:\n   0: __rustc::begin\n             at /x.rs\n";
+        let end = Failure { text, ..failures(OUTPUT).remove(0) }.end();
+        assert!(end.starts_with("failed: b of accuracy\nline 82\n"), "{end}");
+        assert!(end.ends_with("line 99\n1 of 170 faults:\n  but: no owner\n"), "{end}");
     }
 
     #[test]

@@ -25,8 +25,21 @@ struct Session {
 
 struct Suite {
     name: &'static str,
-    tally: Tally,
+    outcome: Outcome,
     seconds: f64,
+}
+
+/// How a suite ended.
+struct Outcome {
+    tally: Tally,
+    /// The end of what each failed test wrote, where that is known apart from the rest.
+    failures: String,
+}
+
+impl From<Tally> for Outcome {
+    fn from(tally: Tally) -> Outcome {
+        Outcome { tally, failures: String::new() }
+    }
 }
 
 /// Lints that tests, examples and benchmarks may break: a panic there is a
@@ -121,34 +134,35 @@ impl Session {
     /// Something that is right or wrong as a whole.
     fn check(&mut self, name: &'static str, check: impl FnOnce(&Jdks) -> Result<(), Problem>) {
         self.suite(name, |jdks| {
-            let outcome = check(jdks);
-            if let Err(problem) = &outcome {
-                println!("{name}: {problem}");
-            }
-            Ok(Tally::one(outcome.is_ok()))
+            check(jdks)?;
+            Ok(Tally::one(true))
         });
     }
 
     /// Something that has tests to count.
-    fn suite(&mut self, name: &'static str, suite: impl FnOnce(&Jdks) -> Result<Tally, Problem>) {
+    fn suite<T: Into<Outcome>>(&mut self, name: &'static str, suite: impl FnOnce(&Jdks) -> Result<T, Problem>) {
         println!("\n== {name}");
         let start = Instant::now();
-        let tally = suite(&self.jdks).unwrap_or_else(|problem| {
-            println!("{name}: {problem}");
-            Tally::one(false)
+        let outcome = suite(&self.jdks).map(Into::into).unwrap_or_else(|problem| {
+            let failures = format!("{name}: {problem}\n");
+            print!("{failures}");
+            Outcome { tally: Tally::one(false), failures }
         });
-        self.add(name, tally, start.elapsed().as_secs_f64());
+        self.add(name, outcome, start.elapsed().as_secs_f64());
     }
 
-    fn add(&mut self, name: &'static str, tally: Tally, seconds: f64) {
-        let tally = if must_be_complete() { tally.complete() } else { tally };
-        self.suites.push(Suite { name, tally, seconds });
+    fn add(&mut self, name: &'static str, outcome: impl Into<Outcome>, seconds: f64) {
+        let mut outcome = outcome.into();
+        if must_be_complete() {
+            outcome.tally = outcome.tally.complete();
+        }
+        self.suites.push(Suite { name, outcome, seconds });
     }
 
     fn close(self) -> Result<(), Problem> {
         println!();
-        for Suite { name, tally, seconds } in &self.suites {
-            let Tally { passed, failed, skipped } = tally;
+        for Suite { name, outcome, seconds } in &self.suites {
+            let Tally { passed, failed, skipped } = outcome.tally;
             println!("{name:<20} {passed:>6} passed {failed:>4} failed {skipped:>4} skipped {seconds:>8.1} s");
         }
         for release in self.jdks.missing() {
@@ -160,7 +174,11 @@ impl Session {
         if self.without_evaluation {
             println!("not compiled: the evaluation's programs, whose packages were never fetched here (./hw eval)");
         }
-        let Tally { passed, failed, skipped } = self.suites.iter().map(|suite| suite.tally).sum();
+        // Once more where it is looked for: what a test wrote is far above by now.
+        for suite in &self.suites {
+            print!("{}", suite.outcome.failures);
+        }
+        let Tally { passed, failed, skipped } = self.suites.iter().map(|suite| suite.outcome.tally).sum();
         println!("{passed} passed, {failed} failed, {skipped} skipped");
         match failed {
             0 => Ok(()),
@@ -175,7 +193,7 @@ fn must_be_complete() -> bool {
 }
 
 fn failing(suites: &[Suite]) -> String {
-    let names: Vec<_> = suites.iter().filter(|suite| suite.tally.failed > 0).map(|suite| suite.name).collect();
+    let names: Vec<_> = suites.iter().filter(|suite| suite.outcome.tally.failed > 0).map(|suite| suite.name).collect();
     format!("failures in {}", names.join(", "))
 }
 
@@ -210,12 +228,13 @@ pub fn cargo_test(jdks: &Jdks) -> Command {
     tests
 }
 
-fn cargo_tests(jdks: &Jdks) -> Result<Tally, Problem> {
+fn cargo_tests(jdks: &Jdks) -> Result<Outcome, Problem> {
     let mut tests = cargo_test(jdks);
     // Passed tests say on their output what they skipped.
     tests.args(["--workspace", "--no-fail-fast", "--", "--show-output"]);
     let (output, content) = run_and_read(&mut tests)?;
-    repeats::judge(Tally::of_cargo(&output, content), &output, jdks)
+    let (tally, failures) = repeats::judge(Tally::of_cargo(&output, content), &output, jdks)?;
+    Ok(Outcome { tally, failures: failures.iter().map(repeats::Failure::end).collect() })
 }
 
 fn loom_tests(_: &Jdks) -> Result<Tally, Problem> {
