@@ -3,7 +3,7 @@
 use crate::experiment::Experiment;
 use crate::gains::{Measure, TargetReport};
 use crate::statistics::{slowed, Slowed};
-use headway_model::quantity::percent;
+use headway_model::quantity::{counted, percent};
 use std::collections::BTreeSet;
 
 /// Fewer visits than this in a window without delays are too few.
@@ -32,6 +32,10 @@ pub fn warnings(experiments: &[Experiment], progress: &str, measure: Measure, ta
         return vec![format!("The progress point {progress} was never visited, so nothing can be said.")];
     }
     let mut warnings = Vec::new();
+    if targets.is_empty() {
+        warnings
+            .push("The run ended before the first experiment, so nothing can be said. Let it run longer.".to_owned());
+    }
     if measure != Measure::EndToEnd {
         warnings.extend(few_visits(&baselines, progress));
     }
@@ -68,7 +72,8 @@ fn of_target(experiments: &[Experiment], target: &TargetReport) -> Vec<String> {
     let mut warnings = Vec::new();
     let pairs: usize = target.points.iter().map(|point| point.experiments).sum();
     if pairs < FEW_PAIRS {
-        warnings.push(format!("{name}: only {pairs} experiments; run longer for a narrower interval."));
+        let pairs = counted(pairs as u64, "experiment", "experiments");
+        warnings.push(format!("{name}: only {pairs}; run longer for a narrower interval."));
     }
     if target.share == 0.0 {
         warnings.push(match target.kind {

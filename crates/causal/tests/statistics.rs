@@ -158,7 +158,9 @@ fn what_may_be_anything_is_said_to_be_unknown() {
 fn a_target_that_never_ran_says_nothing_and_too_short_a_run_may_say_more_later() {
     let mut experiments = run(&[("hot", none)], 21, 0.02, 3);
     assert!(!report(&experiments, None).says_nothing());
-    assert!(!report(&experiments[..1], None).says_nothing(), "only a window without delays");
+    let short = report(&experiments[..1], None);
+    assert!(!short.says_nothing(), "only a window without delays");
+    assert!(short.warnings[0].starts_with("The run ended before the first experiment"), "{:?}", short.warnings);
     experiments.iter_mut().for_each(|experiment| experiment.selected_samples = 0);
     assert!(report(&experiments, None).says_nothing());
 }
