@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -67,8 +68,9 @@ def operations(output: str) -> float:
 class Trials:
     """Runs programs of one JDK."""
 
-    def __init__(self, headway: str, java: str, release: str, seconds: int) -> None:
-        self.headway, self.java, self.release, self.seconds = headway, java, release, seconds
+    def __init__(self, headway: str, java: str, release: str, seconds: int, options: Sequence[str] = ()) -> None:
+        """`options` are those of `headway run` and `headway record`."""
+        self.headway, self.java, self.release, self.seconds, self.options = headway, java, release, seconds, options
 
     def command(self, program: Program, fixed: bool = False, longer: int = 0) -> list[str]:
         """The command of a program."""
@@ -83,7 +85,7 @@ class Trials:
         """Records a program."""
         into.unlink(missing_ok=True)
         if way == "run":
-            run_quietly([self.headway, "run", "-o", str(into), "--", *self.command(program)])
+            run_quietly([self.headway, "run", *self.options, "-o", str(into), "--", *self.command(program)])
         else:
             self.attach(program, into)
 
@@ -103,7 +105,8 @@ class Trials:
             wait_until_ready(running)
             time.sleep(2)
             length = max(1, self.seconds - 3)
-            run_quietly([self.headway, "record", "--quiet", "-d", f"{length}s", "-o", str(into), str(running.pid)])
+            command = [self.headway, "record", "--quiet", *self.options, "-d", f"{length}s", "-o", str(into)]
+            run_quietly([*command, str(running.pid)])
         finally:
             running.kill()
             running.wait()
@@ -149,6 +152,10 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--jdks", default="17,25", help="releases; default: 17,25")
     parser.add_argument("--ways", type=ways, default=WAYS, help="run, attach, both with a comma, or none; default: run,attach")
     parser.add_argument("--seconds", type=int, default=8, help="how long a program runs; default: 8")
+    parser.add_argument(
+        "--options", type=shlex.split, default=(), metavar="OPTIONS",
+        help="options of the recordings in one word, as in --options='--budget 1'; default: none, everything is recorded",
+    )  # fmt: skip
     parser.add_argument("--pairs", type=int, default=3, help="pairs with and without the fix, 0 for none; default: 3")
     parser.add_argument("--peers", metavar="JDK", help="what JFR, Mission Control and async-profiler print on this one of --jdks")
     parser.add_argument("--table", type=Path, help="write the table to this file, too")
@@ -216,7 +223,7 @@ class Diagnosis:
 
     def of_jdk(self, release: str, java: str) -> None:
         """All that is asked for on one JDK."""
-        trials = Trials(self.headway, java, release, self.options.seconds)
+        trials = Trials(self.headway, java, release, self.options.seconds, self.options.options)
         peers = PeerRuns(Path(java), release, JMC, async_profiler, self.directory) if self.options.peers == release else None
         for program in chosen(self.options, java):
             self.outcome.programs[program.name] = program
