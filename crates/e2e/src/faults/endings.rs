@@ -3,7 +3,6 @@
 use super::stage::{eventually, refused, shows_owners, Stage};
 use super::Fault;
 use crate::guarded::Guarded;
-use crate::majority::majority;
 use crate::{tools, Problem};
 use std::fs;
 use std::process::Command;
@@ -16,8 +15,8 @@ const GROUP: &str = "The end of a recording";
 /// answer before the test lets it: who waits for it does so until then.
 const END_WITHIN: Duration = Duration::from_secs(60);
 
-/// Exits with no time to read what is queued.
-const EXITS: usize = 3;
+/// Exits until something is queued at one of them, at most.
+const EXITS: usize = 8;
 
 /// See the module.
 pub fn faults() -> Vec<Fault> {
@@ -135,14 +134,19 @@ fn records_on_a_slow_disk() -> Fault {
 fn no_time_to_read() -> Fault {
     let what = "System.exit with no time to read what is queued (`stop_within=1`)";
     let expected = "what is queued is counted; nothing is said about the time that was not recorded";
-    // Seldom nothing is queued: then nothing is missing, and who is blocked at the end is known.
     Fault::new(GROUP, what, expected, |stage| {
-        let run = |number| exits_without_time(stage, number).map_err(|problem| problem.to_string());
-        Ok(majority(EXITS, run)?)
+        for number in 0..EXITS {
+            if exits_without_time(stage, number)? {
+                return Ok("the events are counted as `unfinished`".to_owned());
+            }
+        }
+        Err(format!("nothing was queued at any of {EXITS} exits").into())
     })
 }
 
-fn exits_without_time(stage: &Stage, number: usize) -> Result<String, Problem> {
+/// True if something was queued at the exit, and so was counted. A machine may be so busy that all
+/// was read by then: then nothing is missing, and who is blocked is known.
+fn exits_without_time(stage: &Stage, number: usize) -> Result<bool, Problem> {
     let file = stage.name(&format!("no-time-{number}.jfr"));
     let agent = format!("-agentpath:{}=start,stop_within=1,file={file}", stage.tools.agent.display());
     let arguments = ["monitor", "--seconds", "4", "--end", "exit", "--threads", "8"];
@@ -154,9 +158,10 @@ fn exits_without_time(stage: &Stage, number: usize) -> Result<String, Problem> {
     let report = stage.report(&file)?;
     shows_owners(&report)?;
     match (report.losses.get("unfinished"), report.in_flight.len()) {
-        (Some(1..), 0) => Ok("the events are counted as `unfinished`".to_owned()),
-        (unfinished, in_flight) => {
-            Err(format!("{unfinished:?} counted, {in_flight} threads are said to be still blocked").into())
+        (Some(1..), 0) => Ok(true),
+        (None, 1..) if report.losses.is_empty() => Ok(false),
+        (_, in_flight) => {
+            Err(format!("{:?} counted, {in_flight} threads are said to be still blocked", report.losses).into())
         }
     }
 }
