@@ -610,7 +610,7 @@ impl Analysis {
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
         report.pressure = pressure.filter(|_| !report.ledger.lives_unknown);
         report.steal = steal;
-        let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits };
+        let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits, totals: &totals };
         report.findings = findings::find(self, &mut report, range, open, &grounds);
         report.verdict = findings::verdict(&report);
         report

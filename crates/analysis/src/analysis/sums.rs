@@ -53,7 +53,9 @@ impl Analysis {
     /// Adds what is known by now of contentions and waits that were only added up.
     pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
         let names = &self.names;
-        for Share { sum, wait, drawn } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
+        let shares = self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into());
+        for Share { mut sum, wait, drawn } in shares {
+            sum.owner = self.replay.holders_mut().as_owner_of(sum.lock, sum.owner);
             // Sleep, input and output are no waits for anybody, and the breakdown has no Object.wait.
             if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
                 self.add_sum(&sum, Some(&drawn), also);

@@ -23,7 +23,7 @@ mod wait_for;
 mod waits;
 mod words;
 
-use crate::aggregate::Range;
+use crate::aggregate::{LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroups;
@@ -45,12 +45,20 @@ pub(crate) struct Grounds<'a> {
     pub groups: &'a LockGroups,
     /// How each lock's blocked time is split.
     pub splits: &'a FxHashMap<LockId, LockSplit>,
+    /// The totals of each lock.
+    pub totals: &'a FxHashMap<LockId, LockTotals>,
 }
 
 impl Grounds<'_> {
     /// The lock that stands for all of its group.
     fn first(&self, lock: LockId) -> LockId {
         self.groups.place(lock).and_then(|place| self.groups.get(place)).map_or(lock, |group| group.first)
+    }
+
+    /// How many times longer a lock's time with a known owner is than the part that was recorded one
+    /// by one: more than once only where contentions were sampled.
+    fn recorded_scale(&self, lock: LockId) -> f64 {
+        self.totals.get(&lock).map_or(1.0, LockTotals::recorded_scale)
     }
 }
 

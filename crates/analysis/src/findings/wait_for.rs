@@ -91,14 +91,16 @@ pub(super) fn find(
     (matter.into_iter().map(|(finding, _)| finding).collect(), moved)
 }
 
-/// Chains whose links look the same to a reader are one, longest time first.
+/// Chains whose links look the same to a reader are one, longest time first. Where contentions
+/// were sampled, those that were not recorded one by one had the same chains in proportion.
 fn sorted(analysis: &Analysis, grounds: &Grounds<'_>) -> Vec<(Vec<Link>, u64, u64)> {
     let mut merged: FxHashMap<Vec<Root>, (Vec<Link>, u64, u64)> = FxHashMap::default();
     for (path, explained) in analysis.wait_for.chains() {
+        let scale = path.first().map_or(1.0, |first| grounds.recorded_scale(first.lock));
         let path: Vec<Link> = path.iter().map(|link| Link { lock: grounds.first(link.lock), ..*link }).collect();
         let key = path.iter().map(|link| (link.kind, link.lock, link.method)).collect();
         let entry = merged.entry(key).or_insert_with(|| (path, 0, 0));
-        entry.1 += explained.total_ns;
+        entry.1 += (explained.total_ns as f64 * scale) as u64;
         entry.2 += explained.count;
     }
     let mut chains: Vec<_> = merged.into_values().collect();

@@ -119,6 +119,18 @@ impl Holders {
         id
     }
 
+    /// The same thread with the same call stack as owner of this lock, where what is known of one
+    /// lock's owner stands for a lock like it.
+    pub(crate) fn as_owner_of(&mut self, lock: LockId, id: HolderId) -> HolderId {
+        match self.get(id) {
+            owner if owner.lock == lock || owner.thread.is_none() => id,
+            mut owner => {
+                owner.lock = lock;
+                self.intern(owner)
+            }
+        }
+    }
+
     /// How many times a holder had to be folded since the last call.
     pub(crate) fn take_folded(&mut self) -> u64 {
         std::mem::take(&mut self.folded)

@@ -373,3 +373,107 @@ fn re_acquisitions_are_sampled_as_contentions_are() {
         assert!(off.abs() < 4.5 * error, "{owner}: {off:.4} off {share:.4}, {:.1} errors", off / error);
     }
 }
+
+const GATE: LockId = LockId(1);
+const ARCHIVE: LockId = LockId(2);
+
+/// Who waits for the gate waits for the archive: the owner of the gate is blocked on it.
+fn played_chain(rounds: u64) -> Played {
+    let mut events = Vec::new();
+    let mut at = 1_000_000;
+    let mut end = 0;
+    for round in 1..=rounds {
+        let blocked = 200_000 + round * 7_919 % 1_500_000;
+        let (began, released) = (at, at + blocked);
+        let entered = |time: u64, thread: u64, lock, start: u64, chain: u64| {
+            let (time, start, chain) = (TimeNs(time), TimeNs(start), ChainId(chain));
+            let (thread, previous_owner) = (ThreadId(thread), ThreadId::NONE);
+            Event::MonitorEntered(MonitorEntered { time, start, thread, lock, seq: Seq(0), chain, previous_owner })
+        };
+        let exit = |time: u64, thread: u64, lock, chain: u64| {
+            let (time, thread, chain) = (TimeNs(time), ThreadId(thread), ChainId(chain));
+            Event::MonitorExit(MonitorExit { time, thread, lock, seq: Seq(0), chain, ..MonitorExit::default() })
+        };
+        events.extend([
+            exit(released, 3, ARCHIVE, HOLDER_CHAIN),
+            entered(released + 2_000, 2, ARCHIVE, began, CONTENDER_CHAIN),
+            exit(released + 4_000, 2, ARCHIVE, HOLDER_CHAIN + 1),
+            exit(released + 10_000, 2, GATE, HOLDER_CHAIN + 2),
+            entered(released + 12_000, 1, GATE, began + 5_000, CONTENDER_CHAIN + 1),
+            exit(released + 20_000, 1, GATE, HOLDER_CHAIN + 3),
+        ]);
+        end = released + 30_000;
+        at = end + 50_000;
+        events.push(Event::Watermark(TimeNs(end)));
+    }
+    Played { events: numbered(events), holds: Vec::new(), end: TimeNs(end) }
+}
+
+/// Events with their place in their lock's order, as everything recorded has it.
+fn numbered(events: Vec<Event>) -> Vec<Event> {
+    let mut numbers: HashMap<LockId, u64> = HashMap::new();
+    let mut next = |lock: LockId| {
+        let number = numbers.entry(lock).or_default();
+        *number += 1;
+        Seq(*number)
+    };
+    let number = |event| match event {
+        Event::MonitorEntered(e) => Event::MonitorEntered(MonitorEntered { seq: next(e.lock), ..e }),
+        Event::MonitorExit(e) => Event::MonitorExit(MonitorExit { seq: next(e.lock), ..e }),
+        other => other,
+    };
+    events.into_iter().map(number).collect()
+}
+
+/// Contentions that were not recorded one by one had the chains of those that were: otherwise the
+/// lock in front comes first, and not the one that its owner waited for.
+#[test]
+fn chains_explain_as_much_as_if_everything_had_been_recorded() {
+    let played = played_chain(8_000);
+    let exact = analyse(&played.events, &[Aspect::Lock]);
+    let report = analyse(&sampled(&played, 20_000_000, 3), &[Aspect::Lock]);
+    let how = report.sampling.as_ref().unwrap();
+    assert!(how.added_up > 5 * how.recorded, "{how:?}");
+    let explained = |report: &Report| report.wait_chains[0].blocked_ns as f64;
+    let ratio = explained(&report) / explained(&exact);
+    assert!((0.9..1.1).contains(&ratio), "{ratio:.3} of {:?}", exact.wait_chains[0]);
+    assert_eq!(report.findings[0].kind, exact.findings[0].kind, "{:#?}", report.findings);
+}
+
+/// What was seen of one lock stands for others of its class, as their owner, too: no owner has a
+/// lock for longer than threads were blocked on it.
+#[test]
+fn owners_of_locks_of_which_nothing_was_seen_are_theirs() {
+    let played = played_chain(8_000);
+    // Each round has another gate.
+    let mut exits = 0;
+    let gates = played.events.iter().filter_map(|event| {
+        let own = |exits: u64| LockId(1_000 + exits / 2);
+        match event {
+            Event::MonitorEntered(e) if e.lock == GATE => {
+                Some(Event::MonitorEntered(MonitorEntered { lock: own(exits - 1), ..*e }))
+            }
+            Event::MonitorExit(e) if e.lock == GATE => {
+                exits += 1;
+                Some(Event::MonitorExit(MonitorExit { lock: own(exits - 1), ..*e }))
+            }
+            _ => None,
+        }
+    });
+    let played = Played { events: numbered(gates.collect()), holds: Vec::new(), end: played.end };
+    let mut analysis = Analysis::new(Options { by: vec![Aspect::Lock, Aspect::OwnerThread], ..Options::default() });
+    definitions().iter().for_each(|event| analysis.feed(event));
+    for gate in 0..8_000 {
+        analysis.feed(&crate::story::lock(
+            1_000 + gate,
+            "java.util.concurrent.ConcurrentHashMap$Node",
+            gate as u32,
+            "",
+        ));
+    }
+    sampled(&played, 20_000_000, 3).iter().for_each(|event| analysis.feed(event));
+    let report = analysis.finish();
+    let first = &report.findings[0].text;
+    assert!(first.contains("(8000 locks)") || first.contains("(8,000 locks)"), "{first}");
+    assert!(first.contains("owned them for") && !first.contains("not recorded"), "{first}");
+}
