@@ -161,7 +161,7 @@ impl Loss {
             Loss::Unfinished => "events dropped because the recording had to end before they were read",
             Loss::Undecodable => "parts of the recording that could not be read",
             Loss::Panic => "internal errors that were contained",
-            Loss::SampleLost => "CPU samples dropped because the decoder did not keep up",
+            Loss::SampleLost => "CPU samples dropped because Headway could not decode them as fast as they came",
             Loss::SampleShort => "sampled stacks without their root: deeper than the part that was copied",
             Loss::SampleCodeGone => "sampled stacks cut off because their code was replaced before they were decoded",
             Loss::SampleNative => "sampled stacks cut off in native code without unwind tables",

@@ -28,17 +28,17 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// An estimated fraction with its interval of 95 % and the random instants that it rests on:
-/// `62 % (58 to 66 %, 412 instants)`.
+/// An estimated fraction with its interval of 95 % and what it rests on, a lock at a random instant each:
+/// `62 % (58 to 66 %, 412 observations)`.
 pub fn estimated(share: f64, interval: (f64, f64), instants: u64) -> String {
     format!("{} ({})", percent(share), between(interval, instants))
 }
 
-/// The interval of an estimated fraction: `58 to 66 %, 412 instants`.
+/// The interval of an estimated fraction: `58 to 66 %, 412 observations`.
 pub fn between((low, high): (f64, f64), instants: u64) -> String {
     let low = percent(low);
     let low = low.strip_suffix(" %").unwrap_or(&low);
-    format!("{low} to {}, {}", percent(high), counted(instants, "instant", "instants"))
+    format!("{low} to {}, {}", percent(high), counted(instants, "observation", "observations"))
 }
 
 /// A change as a percentage, always with its sign: `+45 %`, `-3.8 %`. Unlike a share it
@@ -138,10 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn estimates_have_an_interval_and_a_number_of_instants() {
-        assert_eq!(estimated(0.62, (0.58, 0.66), 412), "62 % (58 to 66 %, 412 instants)");
-        assert_eq!(between((0.0004, 0.012), 1), "< 0.1 to 1.2 %, 1 instant");
-        assert_eq!(between((0.0, 1.0), 2_000), "0 to 100 %, 2,000 instants");
+    fn estimates_have_an_interval_and_what_they_rest_on() {
+        assert_eq!(estimated(0.62, (0.58, 0.66), 412), "62 % (58 to 66 %, 412 observations)");
+        assert_eq!(between((0.0004, 0.012), 1), "< 0.1 to 1.2 %, 1 observation");
+        assert_eq!(between((0.0, 1.0), 2_000), "0 to 100 %, 2,000 observations");
     }
 
     #[test]

@@ -325,13 +325,13 @@ impl Drain {
         }
         let reason = match self.governor.complains() {
             Some(SamplingBound::Cpu) => format!(
-                "the budget is exceeded: Headway takes {:.1} % of the CPU time although it samples as little as it \
-                 can; raise --budget, or record less (-e monitor; no samples)",
+                "exceeded: Headway takes {:.1} % of the process's CPU time and cannot sample less; raise --budget, or \
+                 record less (-e monitor; no samples)",
                 100.0 * interval.own / interval.process.max(1.0)
             ),
             Some(_) => format!(
-                "--max-rate is exceeded: the recording grows by {} a second although it samples as little as it can; \
-                 raise --max-rate, or record less (-e monitor; no samples)",
+                "--max-rate is exceeded: the recording grows by {} a second, and Headway cannot sample less; raise \
+                 --max-rate, or record less (-e monitor; no samples)",
                 quantity::bytes((interval.bytes * 1e9 / interval.length.max(1.0)) as u64)
             ),
             None => return,

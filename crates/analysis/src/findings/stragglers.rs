@@ -187,7 +187,7 @@ fn last_of_others(
     let ended = match ranked(&rounds.methods, |ns| *ns).first() {
         Some((method, ns)) => {
             let part = percent(share(**ns, rounds.late_ns));
-            format!("{part} of the waiting time ended when {}{by} woke the thread", code(&short(**method, names)))
+            format!("{part} of the waits (by time) were ended by {}{by}", code(&short(**method, names)))
         }
         None if by.is_empty() => "several threads ended it".to_owned(),
         None => format!("most of the waiting time was ended{}", by.replacen(" in ", " by ", 1)),

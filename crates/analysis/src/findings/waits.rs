@@ -390,7 +390,7 @@ impl Group {
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, _)), _) => {
-                    text += &format!("ended when {from} in {} woke the thread", code(&names.group_or_thread(group)));
+                    text += &format!("were ended by {from} in {}", code(&names.group_or_thread(group)));
                 }
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
@@ -412,12 +412,12 @@ impl Group {
         text
     }
 
-    /// `; 80 % of the waiting time ended when `Job.finish` in `worker-*` woke the thread`.
+    /// `; 80 % of the waits (by time) were ended by `Job.finish` in `worker-*``.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let part = percent(share(ns, self.total));
             return format!(
-                "; {part} of the waiting time ended when {from} in {} woke the thread",
+                "; {part} of the waits (by time) were ended by {from} in {}",
                 code(&names.group_or_thread(group))
             );
         }
@@ -425,7 +425,7 @@ impl Group {
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
         format!(
-            "; {} of the waiting time ended when {} woke the thread",
+            "; {} of the waits (by time) were ended by {}",
             percent(share(*ns, self.total)),
             code(names.text(*group))
         )

@@ -395,13 +395,11 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     assert_eq!(
         waits_for(1),
         "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`; 12 waits, \
-         mean 80.0 ms; 100 % of the waiting time ended when `Fan.slowest` in thread `part-1` woke the thread."
+         mean 80.0 ms; 100 % of the waits (by time) were ended by `Fan.slowest` in thread `part-1`."
     );
     let many = waits_for(4);
     assert!(
-        many.ends_with(
-            "100 % of the waiting time ended when `Fan.slowest` in threads `part-*` (4 of them) woke the thread."
-        ),
+        many.ends_with("100 % of the waits (by time) were ended by `Fan.slowest` in threads `part-*` (4 of them)."),
         "{many}"
     );
 }
@@ -480,7 +478,7 @@ fn who_wakes_the_helper_that_returns_connections_is_named() {
     let waiting = pool_with_a_helper([4, 4]).report(600, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
     assert!(
-        waiting[0].contains(" ended when `loader` woke the thread; `loader` is woken by `Orders.order` in `worker-*`."),
+        waiting[0].contains(" were ended by `loader`; `loader` is woken by `Orders.order` in `worker-*`."),
         "{waiting:?}"
     );
 }

@@ -369,7 +369,7 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
     assert_eq!(
         report.findings[0].text,
         "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) in `Transaction.waitFor`, called from `Payment.execute`, \
-         for a row that another transaction has locked; 1 wait, mean 22.0 ms; 100 % of the waits ended when `Inventory.sell` in `http-nio-80-exec-1` woke the thread."
+         for a row that another transaction has locked; 1 wait, mean 22.0 ms; 100 % of the waits were ended by `Inventory.sell` in `http-nio-80-exec-1`."
     );
     let spent =
         "was spent by thread `scheduler-1` waiting in `Payment.execute` for a row that another transaction has locked.";

@@ -139,7 +139,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
         text,
         "Threads `exec-*` (6 of them) waited 3.60 s (60 % of their lifetime) in `Pool.getConnection`, called from \
          `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue); 18 waits, \
-         mean 200 ms; 100 % of the waiting time ended when `Db.handleRequest` in `exec-*` woke the thread."
+         mean 200 ms; 100 % of the waits (by time) were ended by `Db.handleRequest` in `exec-*`."
     );
     let evidence = &report.findings[0].evidence[0];
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
@@ -160,7 +160,7 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     let report = waiting.report();
     assert_eq!(only(&report).in_flight, 1);
     let text = &report.findings[0].text;
-    assert!(text.contains("; 82 % of the waiting time ended when `Db.handleRequest`"), "{text}");
+    assert!(text.contains("; 82 % of the waits (by time) were ended by `Db.handleRequest`"), "{text}");
     assert!(text.contains("; 18 % belongs to waits that had not ended when the recording ended."), "{text}");
 }
 
@@ -212,7 +212,7 @@ fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
     let report = waiting.report();
     let finding = report.findings.iter().find(|one| one.kind == FindingKind::Waiting).expect("a finding about waiting");
     let text = &finding.text;
-    assert!(text.contains("ended when `Pool.giveBack`, called from `Pool.use`, in `exec-*` woke the thread"), "{text}");
+    assert!(text.contains("were ended by `Pool.giveBack`, called from `Pool.use`, in `exec-*`"), "{text}");
     let ended = finding.stacks.iter().find(|stack| stack.whose == "ended by").expect("who ended it");
     assert_eq!(ended.frames[0], "com.acme.Pool.giveBack:1");
 }
@@ -292,7 +292,7 @@ fn who_passes_a_permit_on_as_it_acquires_one_returned_nothing_there() {
     (1..=4).for_each(|waiter| waiting.wait(waiter, 100, 700, Some(waiter % 4 + 1)));
     let report = waiting.report();
     let text = &report.findings[0].text;
-    assert!(text.contains("ended when `Gate.pass` in `exec-*`"), "{text}");
+    assert!(text.contains("ended by `Gate.pass` in `exec-*`"), "{text}");
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "ended when `other` woke the thread. In 100 % of 10 samples, `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        "were ended by `other`. In 100 % of 10 samples, `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -442,7 +442,7 @@ fn of_waits_in_a_library_the_application_that_called_it_is_named() {
     };
     let of_library = text("org.apache.http");
     assert!(of_library.contains("in `Future.get`, called from `Weather.ask`"), "{of_library}");
-    assert!(of_library.contains("ended when `Weather.ask` in `exec-*`"), "{of_library}");
+    assert!(of_library.contains("ended by `Weather.ask` in `exec-*`"), "{of_library}");
     let of_application = text("com.acme.http");
     assert!(of_application.contains("in `Future.get`, called from `Pool.lease`"), "{of_application}");
 }
@@ -503,7 +503,7 @@ fn who_finds_a_buffer_full_waits_for_room() {
     assert_eq!(only(&report).entry, EntryKind::WaitPermit);
     let text = &report.findings[0].text;
     assert!(text.contains("in `Log.append`, called from `Server.handle`, for room in a blocking queue;"), "{text}");
-    assert!(text.contains("ended when `Log.write` in `other`"), "{text}");
+    assert!(text.contains("ended by `Log.write` in `other`"), "{text}");
 }
 
 /// A rate limiter of the middle of work, far from the thread's root.

@@ -15,10 +15,10 @@ use std::fmt::Write;
 const FINDINGS: usize = 5;
 /// A finding that costs less than this part of what the first one costs is not shown.
 const SMALL: f64 = 0.01;
-/// Lines of a finding.
+/// Lines of a finding, or one more than its sentences have.
 const LINES: usize = 6;
-/// Lines of its sentences.
-const SENTENCE_LINES: usize = 5;
+/// Lines of the sentences of the first finding, and of each other one.
+const SENTENCE_LINES: (usize, usize) = (8, 6);
 /// Lines of each half of what is known about it.
 const ADVICE_LINES: usize = 2;
 /// Frames of the application that a stack shows.
@@ -149,7 +149,7 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
         let advice = finding.advice.iter().flat_map(Advice::lines);
         let cut = Screen { cut: true, ..*screen };
         let advice = advice.flat_map(|line| prose::wrapped_at_most(ADVICE_LINES, &line, 7, &cut));
-        for line in lines.into_iter().take(LINES).chain(advice) {
+        for line in lines.into_iter().chain(advice) {
             let _ = writeln!(out, "{line}");
         }
     }
@@ -175,12 +175,20 @@ fn whole_parts(detail: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
+/// Lines that a finding's sentences may take. Of the first one nothing is to be cut that says what to do.
+fn sentence_lines(index: usize) -> usize {
+    match index {
+        0 => SENTENCE_LINES.0,
+        _ => SENTENCE_LINES.1,
+    }
+}
+
 /// Sentences first, then stacks, then what else fits.
 fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
     let screen = &Screen { cut: true, ..*screen };
     let number = format!("{:>3}. ", index + 1);
     let mut lines = Vec::new();
-    let sentences = prose::wrapped_at_most(SENTENCE_LINES, &finding.text, number.len(), screen);
+    let sentences = prose::wrapped_at_most(sentence_lines(index), &finding.text, number.len(), screen);
     for (nth, line) in sentences.iter().enumerate() {
         let start = if nth == 0 { number.as_str() } else { "     " };
         let text = prose::with_names(line.trim_start(), screen);
@@ -194,6 +202,7 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
         let detail = whole_parts(detail, screen.width.saturating_sub(7));
         lines.extend(prose::wrapped_at_most(1, &detail, 7, screen).iter().map(|line| screen.faint(line)));
     }
+    lines.truncate(LINES.max(sentences.len() + 1));
     lines
 }
 
@@ -243,9 +252,9 @@ fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
         let meaning = Loss::from_name(name).map_or_else(|| name.clone(), |loss| loss.explanation().to_owned());
         let others = match report.losses.len() - 1 {
             0 => String::new(),
-            n => format!(" (and {})", numbers::counted(n as u64, "other cause", "other causes")),
+            n => format!(", and {}", numbers::counted(n as u64, "other cause", "other causes")),
         };
-        let text = format!("{}{others}: {meaning}", numbers::grouped(*count));
+        let text = format!("losses ({}{others}): {meaning}", numbers::grouped(*count));
         lines.extend(prose::wrapped_at_most(1, &text, 0, &cut).iter().map(|line| screen.warning(line)));
     }
     for degraded in &report.degraded {

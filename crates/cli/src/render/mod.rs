@@ -163,9 +163,8 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled ({}): {} contentions and parks were too short to be recorded in any case. Of these {} were \
-         recorded, those in progress at {}; the others ({} in all) are in the totals, and where they were spent is \
-         estimated",
+        "sampled ({}): of {} short contentions, waits and parks {} were recorded, those in progress at {}. The number \
+         and time of the others ({} in all) are exact; where they were spent is estimated from those recorded",
         bounds(&sampling.windows),
         numbers::grouped(all),
         numbers::grouped(sampling.recorded),

@@ -227,8 +227,8 @@ mod tests {
         let mut out = String::new();
         write(&report, 5, &Screen { width: 120, colour: false, cut: true }, &mut out);
         let lines: Vec<&str> = out.lines().skip(3).collect();
-        assert!(lines[0].ends_with("owned by Shop.sell (58 to 66 %, 412 instants)"), "{out}");
-        assert!(lines[1].ends_with(long) && lines[2].trim() == "(58 to 66 %, 412 instants)", "{out}");
+        assert!(lines[0].ends_with("owned by Shop.sell (58 to 66 %, 412 observations)"), "{out}");
+        assert!(lines[1].ends_with(long) && lines[2].trim() == "(58 to 66 %, 412 observations)", "{out}");
         assert!(lines[3].ends_with("owned by Shop.buy"), "{out}");
     }
 }
