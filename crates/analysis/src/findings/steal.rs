@@ -1,6 +1,7 @@
 //! Findings about what the environment took.
 
 use super::words::{code, percent};
+use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::{CpuUsers, EntryKind, Quality};
 use crate::report::{Evidence, Finding, FindingKind, Report};
@@ -67,8 +68,11 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut evidence = vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     let mut text = format!(
-        "Threads {} waited {}{} for a CPU and ran for {}: {}",
-        code(&group.name),
+        "{} waited {}{} for a CPU and ran for {}: {}",
+        match group.threads {
+            1 => format!("Thread {}", code(&group.one)),
+            _ => format!("Threads {}", code(&group.name)),
+        },
         DurationNs(lost_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
@@ -88,6 +92,10 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         kind: FindingKind::Environment,
         text,
         subject: code(&group.name),
+        gist: Gist {
+            who: Gist::who(usize::try_from(group.threads).unwrap_or(usize::MAX), &group.one, &group.name),
+            ..Gist::default()
+        },
         details,
         cost_ns: lost_ns(totals),
         share: part,

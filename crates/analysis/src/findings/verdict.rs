@@ -103,7 +103,7 @@ fn to_what(finding: &Finding) -> String {
         }
         FindingKind::Waiting | FindingKind::Straggler => finding.gist.waiting(subject),
         FindingKind::Pauses => format!("in pauses of {}", finding.gist.awaited),
-        FindingKind::Environment => format!("by {subject} threads waiting for a CPU"),
+        FindingKind::Environment => format!("by {} waiting for a CPU", finding.gist.who),
         FindingKind::Parks => "parked on a lock of java.util.concurrent".to_owned(),
         _ => "as the findings below say".to_owned(),
     }

@@ -93,6 +93,11 @@ pub struct Named {
     pub name: String,
     /// True if it belongs to the VM, the JDK or Headway.
     pub is_service: bool,
+    /// How many threads it has; 1 for a thread.
+    pub threads: u64,
+    /// The name of one of them.
+    #[serde(skip)]
+    pub one: String,
     /// Its times.
     #[serde(flatten)]
     pub totals: Totals,

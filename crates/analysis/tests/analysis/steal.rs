@@ -278,7 +278,7 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     let finding = report.findings.iter().find(|finding| finding.text.contains("for a CPU")).unwrap();
     assert_eq!(
         finding.text,
-        "Threads `worker-*` waited 750 ms (19 % of the active thread time) for a CPU and ran for 250 ms: CPU throttling; \
+        "Thread `worker-1` waited 750 ms (19 % of the active thread time) for a CPU and ran for 250 ms: CPU throttling; \
          the container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
     );
     // The same number in table, report of the environment, ledger and finding.
