@@ -103,9 +103,10 @@ impl Owners {
         }
     }
 
-    /// How long until the next look.
+    /// How long to wait before the next round, at most: whoever ends the recording, or the JVM, waits
+    /// until it is over. A round before the next look is due does nothing.
     pub fn pause(&self) -> Duration {
-        Duration::from_nanos(self.pause_ns())
+        Duration::from_nanos(self.pause_ns().min(LOOKS_NS.1))
     }
 
     fn pause_ns(&self) -> u64 {
