@@ -37,6 +37,7 @@ mod by_id;
 mod findings;
 mod lock_groups;
 mod meanwhile;
+mod numbering;
 mod pauses;
 pub mod sampled;
 mod sites;

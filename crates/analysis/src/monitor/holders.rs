@@ -1,7 +1,7 @@
 //! Who held a lock: interned, so that a slice carries four bytes.
 
+use crate::numbering::Numbering;
 use headway_model::{ChainId, LockId, ThreadId};
-use rustc_hash::FxHashMap;
 
 /// Stands for a [`Holder`] in a [`Holders`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,11 +54,7 @@ impl Holder {
 /// The holders seen so far.
 #[derive(Debug)]
 pub struct Holders {
-    /// Those with a chain.
-    ids: FxHashMap<Holder, HolderId>,
-    /// Those of whom nothing but lock and thread is known, apart: they are asked
-    /// for twice as often, and are few.
-    of_threads: FxHashMap<(LockId, ThreadId), HolderId>,
+    ids: Numbering,
     holders: Vec<Holder>,
     bound: usize,
     folded: u64,
@@ -68,8 +64,7 @@ impl Holders {
     /// Keeps at most `bound` holders.
     pub(crate) fn new(bound: usize) -> Holders {
         Holders {
-            ids: FxHashMap::default(),
-            of_threads: FxHashMap::default(),
+            ids: Numbering::default(),
             // The places of UNKNOWN and FOLDED.
             holders: vec![Holder::default(), Holder::default()],
             bound: bound.clamp(2, u32::MAX as usize),
@@ -93,29 +88,25 @@ impl Holders {
         if holder.thread.is_none() {
             return HolderId::UNKNOWN;
         }
-        let thread_only = holder == Holder::thread(holder.lock, holder.thread);
-        let known = match thread_only {
-            true => self.of_threads.get(&(holder.lock, holder.thread)),
-            false => self.ids.get(&holder),
-        };
-        if let Some(id) = known {
-            return *id;
+        match self.find(&holder) {
+            Some(id) => id,
+            None => self.add(holder),
         }
-        self.add(holder, thread_only)
     }
 
-    fn add(&mut self, holder: Holder, thread_only: bool) -> HolderId {
-        let of_thread = (holder.lock, holder.thread);
+    #[inline]
+    fn find(&self, holder: &Holder) -> Option<HolderId> {
+        self.ids.find(holder, |id| self.holders.get(id as usize) == Some(holder)).map(HolderId)
+    }
+
+    fn add(&mut self, holder: Holder) -> HolderId {
         if self.holders.len() >= self.bound {
             self.folded += 1;
-            return self.of_threads.get(&of_thread).copied().unwrap_or(HolderId::FOLDED);
+            return self.find(&Holder::thread(holder.lock, holder.thread)).unwrap_or(HolderId::FOLDED);
         }
         let id = HolderId(self.holders.len() as u32);
         self.holders.push(holder);
-        match thread_only {
-            true => self.of_threads.insert(of_thread, id),
-            false => self.ids.insert(holder, id),
-        };
+        self.ids.add(&holder, id.0);
         id
     }
 
