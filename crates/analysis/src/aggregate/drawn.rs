@@ -41,7 +41,7 @@ impl Aggregate {
 
     /// A contention was added of which it is known at random instants who had the lock.
     pub fn add_owners_drawn(&mut self, contention: &Stretch<'_>, schedule: &Schedule, range: Range) {
-        let Some(lock) = self.lock_ids.get(&contention.lock).copied() else { return };
+        let Some(lock) = self.lock_ids.get(contention.lock) else { return };
         let exact = self.exact_levels(false);
         for slice in contention.slices {
             let Some(part) = clip(slice, range) else { continue };

@@ -14,10 +14,12 @@ mod tree;
 pub(crate) use tree::{share, Part};
 
 use crate::aspect::Aspect;
+use crate::by_id::Places;
 use crate::lock_groups::LockGroups;
 use crate::monitor::coverage::Fit;
 use crate::monitor::{Basis, HolderId, Holders, Kind, Shared, Slice, Stretch};
 use crate::names::Names;
+use crate::numbering::Numbering;
 use crate::options::Options;
 use crate::report::{BlockedTime, Row};
 use crate::sampled::Draws;
@@ -141,19 +143,19 @@ pub(crate) struct Aggregate {
     tree: Tree,
     /// Length of the intervals if the breakdown is by time.
     interval: Option<DurationNs>,
-    side_ids: FxHashMap<Side, u32>,
+    side_ids: Numbering,
     /// The side asked for last: one stretch asks more than once.
     latest_side: Option<(Side, u32)>,
     sides: Vec<SideCell>,
     /// By `HolderId::index`.
     holders: Vec<HolderCell>,
-    tuple_ids: FxHashMap<Tuple, u32>,
+    tuple_ids: Numbering,
     tuples: Vec<Tuple>,
     path_ids: FxHashMap<PathKey, u32>,
     /// Nodes of the tree from root to leaf, path after path.
     paths: Vec<u32>,
     folded_path: Option<u32>,
-    lock_ids: FxHashMap<LockId, u32>,
+    lock_ids: Places<LockId>,
     locks: Vec<LockTotals>,
     /// By place in `locks`.
     ledgers: Vec<Option<Box<Ledger>>>,
@@ -181,16 +183,16 @@ impl Aggregate {
         Aggregate {
             tree: Tree::new(&options.by),
             interval: by_time.then_some(options.time_bucket.max(DurationNs(1))),
-            side_ids: FxHashMap::default(),
+            side_ids: Numbering::default(),
             latest_side: None,
             sides: Vec::new(),
             holders: Vec::new(),
-            tuple_ids: FxHashMap::default(),
+            tuple_ids: Numbering::default(),
             tuples: Vec::new(),
             path_ids: FxHashMap::default(),
             paths: Vec::new(),
             folded_path: None,
-            lock_ids: FxHashMap::default(),
+            lock_ids: Places::default(),
             locks: Vec::new(),
             ledgers: Vec::new(),
             unsettled: Vec::new(),
@@ -408,7 +410,7 @@ impl Aggregate {
         let Stretch { kind, lock, thread, chain, .. } = *stretch;
         let side = Side { kind, lock, thread, chain, folded: false };
         let latest = self.latest_side.filter(|(latest, _)| *latest == side).map(|(_, id)| id);
-        let known = || self.side_ids.get(&side).or_else(|| self.side_ids.get(&folded_side(kind))).copied();
+        let known = || self.find_side(&side).or_else(|| self.find_side(&folded_side(kind)));
         let side = latest.or_else(known)?;
         let (start, _) = range.clip(slice.start, slice.start + slice.duration)?;
         let number = |length: DurationNs| u32::try_from(start.since(range.from).0 / length.0).unwrap_or(u32::MAX);
@@ -520,12 +522,17 @@ impl Aggregate {
     }
 
     fn side(&mut self, side: Side, names: &mut Names) -> u32 {
-        let id = match self.side_ids.get(&side) {
-            Some(id) => *id,
+        let id = match self.find_side(&side) {
+            Some(id) => id,
             None => self.new_side(side, names),
         };
         self.latest_side = Some((side, id));
         id
+    }
+
+    #[inline]
+    fn find_side(&self, side: &Side) -> Option<u32> {
+        self.side_ids.find(side, |id| self.sides.get(id as usize).is_some_and(|cell| cell.side == *side))
     }
 
     fn new_side(&mut self, side: Side, names: &mut Names) -> u32 {
@@ -540,17 +547,18 @@ impl Aggregate {
         let tuple = self.tuple(tuple);
         let id = self.sides.len() as u32;
         self.sides.push(SideCell { side, lock, tuple, total: 0, is_virtual: None, is_service: None });
-        self.side_ids.insert(side, id);
+        self.side_ids.add(&side, id);
         id
     }
 
     fn tuple(&mut self, tuple: Tuple) -> u32 {
-        if let Some(id) = self.tuple_ids.get(&tuple) {
-            return *id;
+        let Aggregate { tuples, tuple_ids, .. } = self;
+        if let Some(id) = tuple_ids.find(&tuple, |id| tuples.get(id as usize) == Some(&tuple)) {
+            return id;
         }
-        let id = self.tuples.len() as u32;
-        self.tuples.push(tuple.clone());
-        self.tuple_ids.insert(tuple, id);
+        let id = tuples.len() as u32;
+        tuples.push(tuple.clone());
+        tuple_ids.add(&tuple, id);
         id
     }
 
@@ -622,10 +630,11 @@ impl Aggregate {
     }
 
     fn lock(&mut self, lock: LockId) -> u32 {
-        let locks = &mut self.locks;
-        *self.lock_ids.entry(lock).or_insert_with(|| {
-            locks.push(LockTotals { lock, ..LockTotals::default() });
-            locks.len() as u32 - 1
+        self.lock_ids.get(lock).unwrap_or_else(|| {
+            let place = self.locks.len() as u32;
+            self.locks.push(LockTotals { lock, ..LockTotals::default() });
+            self.lock_ids.insert(lock, place);
+            place
         })
     }
 

@@ -4,6 +4,7 @@ use crate::aspect::Aspect;
 use crate::lock_groups::LockGroups;
 use crate::monitor::{Holder, HolderId, Kind};
 use crate::names::{NameId, Names, PathId, TextId};
+use crate::numbering::Numbering;
 use crate::report::{self, Row, FOLDED, MOST_TOLD, PAUSED, UNKNOWN};
 use crate::sampled::{PartOf, Strata};
 use headway_model::{DurationNs, LockId, ThreadId};
@@ -76,7 +77,9 @@ pub(crate) fn owner_value(aspect: Aspect, id: HolderId, holder: &Holder, names: 
 /// A node of the tree.
 #[derive(Clone, Debug)]
 struct Node {
-    level: u32,
+    level: u16,
+    /// The node of the level above.
+    parent: u32,
     /// The child that came last, and the sibling that came before this node: a
     /// list of children for each node would be an allocation for each.
     last_child: u32,
@@ -94,13 +97,20 @@ struct Node {
     in_stretch: u64,
 }
 
+impl Node {
+    /// What it is found by.
+    fn key(&self) -> (u32, NodeValue) {
+        (self.parent, self.value)
+    }
+}
+
 /// Totals along a sequence of aspects, with exact counts of stretches.
 #[derive(Debug)]
 pub(crate) struct Tree {
     by: Vec<Aspect>,
     nodes: Vec<Node>,
     last_root: u32,
-    ids: FxHashMap<(u32, NodeValue), u32>,
+    ids: Numbering,
 }
 
 /// Stands for no node.
@@ -108,7 +118,7 @@ const NO_NODE: u32 = u32::MAX;
 
 impl Tree {
     pub fn new(by: &[Aspect]) -> Tree {
-        Tree { by: by.to_vec(), nodes: Vec::new(), last_root: NO_NODE, ids: FxHashMap::default() }
+        Tree { by: by.to_vec(), nodes: Vec::new(), last_root: NO_NODE, ids: Numbering::default() }
     }
 
     pub fn by(&self) -> &[Aspect] {
@@ -118,8 +128,8 @@ impl Tree {
     /// The node under `parent` (the node of the level above) with this value.
     pub fn node(&mut self, parent: Option<u32>, level: usize, value: NodeValue) -> u32 {
         let key = (parent.unwrap_or(NO_NODE), value);
-        if let Some(id) = self.ids.get(&key) {
-            return *id;
+        if let Some(id) = self.ids.find(&key, |id| self.nodes.get(id as usize).is_some_and(|node| node.key() == key)) {
+            return id;
         }
         let id = self.nodes.len() as u32;
         let last = match parent {
@@ -128,7 +138,8 @@ impl Tree {
         };
         let previous = std::mem::replace(last, id);
         self.nodes.push(Node {
-            level: level as u32,
+            level: level as u16,
+            parent: key.0,
             last_child: NO_NODE,
             previous,
             value,
@@ -141,7 +152,7 @@ impl Tree {
             stretch: 0,
             in_stretch: 0,
         });
-        self.ids.insert(key, id);
+        self.ids.add(&key, id);
         id
     }
 
