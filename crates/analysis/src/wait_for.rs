@@ -11,13 +11,15 @@
 //! could not have released the lock before; they are kept until then, within
 //! bounds.
 
+mod chains;
+
 use crate::aggregate::Range;
 use crate::by_id::ById;
 use crate::monitor::{HolderId, Holders, Kind, Stretch};
 use crate::names::{NameId, Names};
+use chains::{Chains, Links, Path};
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Links followed at most.
@@ -78,7 +80,9 @@ pub(crate) struct Explained {
 pub(crate) struct WaitFor {
     threads: ById<ThreadId, Kept>,
     suspects: Vec<Suspect>,
-    chains: FxHashMap<Vec<Link>, Explained>,
+    chains: Chains,
+    /// What the owners of suspects were blocked by, while chains are followed.
+    found: Vec<Blocked>,
     /// Kept beyond the few of each thread.
     more: usize,
     bound: usize,
@@ -91,7 +95,8 @@ impl WaitFor {
         WaitFor {
             threads: ById::default(),
             suspects: Vec::new(),
-            chains: FxHashMap::default(),
+            chains: Chains::new(bound.max(1)),
+            found: Vec::new(),
             more: 0,
             bound: bound.max(1),
             folded: 0,
@@ -150,16 +155,15 @@ impl WaitFor {
     /// `lock_of` tells the lock of a condition: waiting on a condition releases
     /// that lock, and so is no reason why its holder held it.
     pub fn follow(&mut self, holders: &Holders, lock_of: impl Fn(LockId) -> Option<LockId>, names: &mut Names) {
-        let suspects = std::mem::take(&mut self.suspects);
-        let (mut path, mut methods) = (Vec::with_capacity(DEEPEST), FxHashMap::default());
-        let WaitFor { threads, chains, bound, folded, .. } = self;
-        let mut following = Following { threads, chains, bound: *bound, folded, holders, names, methods: &mut methods };
-        for suspect in &suspects {
-            let found = following.meanwhile(suspect, &lock_of);
-            if !found.is_empty() {
+        let mut path = Path::new();
+        let WaitFor { threads, suspects, chains, found, folded, .. } = self;
+        let known = FxHashMap::default();
+        let mut following = Following { threads, chains, found, folded, holders, names, known };
+        for suspect in suspects.drain(..) {
+            if following.meanwhile(&suspect, &lock_of) {
                 path.push(following.link(suspect.kind, suspect.lock, suspect.holder));
-                following.follow(suspect, &found, &mut path, &lock_of);
-                path.clear();
+                following.follow(&suspect, 0, &mut path, &lock_of);
+                path.pop();
             }
         }
     }
@@ -168,67 +172,70 @@ impl WaitFor {
     /// itself blocked or waiting.
     pub fn by_lock(&self) -> FxHashMap<LockId, u64> {
         let mut through: FxHashMap<LockId, u64> = FxHashMap::default();
-        for (path, explained) in &self.chains {
-            if let Some(first) = path.first() {
-                *through.entry(first.lock).or_default() += explained.total_ns;
-            }
+        for (first, explained) in self.chains.firsts() {
+            *through.entry(first.lock).or_default() += explained.total_ns;
         }
         through
     }
 
     /// Every chain of two links or more, and what it explains.
-    pub fn chains(&self) -> impl Iterator<Item = (&[Link], Explained)> {
-        self.chains.iter().map(|(path, explained)| (path.as_slice(), *explained))
+    pub fn chains(&self) -> impl Iterator<Item = (Links, Explained)> + '_ {
+        self.chains.iter()
     }
 }
-
-/// Contentions and waits in which the owner of what a suspect waited for was itself away.
-type Found = SmallVec<[Blocked; 4]>;
 
 /// What following suspects needs.
 struct Following<'a> {
     threads: &'a mut ById<ThreadId, Kept>,
-    chains: &'a mut FxHashMap<Vec<Link>, Explained>,
-    bound: usize,
+    chains: &'a mut Chains,
+    /// Contentions and waits in which the owners of what is waited for were away: those of a
+    /// suspect behind those of the suspect that led to it.
+    found: &'a mut Vec<Blocked>,
     folded: &'a mut u64,
     holders: &'a Holders,
     names: &'a mut Names,
-    /// The methods of holders that were asked for already.
-    methods: &'a mut FxHashMap<HolderId, Option<NameId>>,
+    /// The links of owners that were asked for already.
+    known: FxHashMap<HolderId, u32>,
 }
 
 impl Following<'_> {
-    /// The stretches in which the suspect's holder was blocked elsewhere.
-    fn meanwhile(&mut self, suspect: &Suspect, lock_of: &impl Fn(LockId) -> Option<LockId>) -> Found {
+    /// Finds the stretches in which the suspect's holder was blocked elsewhere. False if there
+    /// are none.
+    fn meanwhile(&mut self, suspect: &Suspect, lock_of: &impl Fn(LockId) -> Option<LockId>) -> bool {
         let names = &*self.names;
         let releases = |blocked: &Blocked| {
             blocked.kind == Kind::Conditional
                 && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
                 && names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"))
         };
-        let Some(kept) = self.threads.get_mut(self.holders.get(suspect.holder).thread) else { return Found::new() };
+        let Some(kept) = self.threads.get_mut(self.holders.get(suspect.holder).thread) else { return false };
         if std::mem::take(&mut kept.is_mixed) {
             kept.blocked.make_contiguous().sort_by_key(|blocked| blocked.start);
         }
         let first = kept.blocked.partition_point(|blocked| blocked.end <= suspect.start);
+        let before = self.found.len();
         let meanwhile = kept.blocked.range(first..).take_while(|blocked| blocked.start < suspect.end);
-        meanwhile.filter(|blocked| blocked.lock != suspect.lock && !releases(blocked)).copied().collect()
+        self.found.extend(meanwhile.filter(|blocked| blocked.lock != suspect.lock && !releases(blocked)));
+        self.found.len() > before
     }
 
     /// What the suspect's holder was blocked by, as one chain for each of its
-    /// contentions and waits in that time (`found`), after the links of `path`.
+    /// contentions and waits in that time (those found, from `first` on), after the links of
+    /// `path`.
     fn follow(
         &mut self,
         suspect: &Suspect,
-        found: &[Blocked],
-        path: &mut Vec<Link>,
+        first: usize,
+        path: &mut Path,
         lock_of: &impl Fn(LockId) -> Option<LockId>,
     ) {
         let mut explained = 0;
-        for blocked in found {
+        let end_of_found = self.found.len();
+        for place in first..end_of_found {
+            let Some(blocked) = self.found.get(place).copied() else { break };
             let (start, end) = (blocked.start.max(suspect.start), blocked.end.min(suspect.end));
             let thread = self.holders.get(blocked.holder).thread;
-            let circle = path.iter().any(|link| link.thread == thread);
+            let circle = path.links().iter().any(|link| link.thread == thread);
             path.push(self.link(blocked.kind, blocked.lock, blocked.holder));
             explained += end.since(start).0;
             let ends = path.len() >= DEEPEST || !blocked.holder.is_known() || blocked.kind == Kind::Conditional;
@@ -236,37 +243,38 @@ impl Following<'_> {
                 self.add(path, end.since(start).0);
             } else {
                 let next = Suspect { lock: blocked.lock, kind: blocked.kind, start, end, holder: blocked.holder };
-                let found = self.meanwhile(&next, lock_of);
-                self.follow(&next, &found, path, lock_of);
+                self.meanwhile(&next, lock_of);
+                self.follow(&next, end_of_found, path, lock_of);
             }
             path.pop();
         }
+        self.found.truncate(first);
         let rest = suspect.end.since(suspect.start).0.saturating_sub(explained);
         if path.len() > 1 && rest > 0 {
             self.add(path, rest);
         }
     }
 
-    fn add(&mut self, path: &[Link], ns: u64) {
-        if let Some(known) = self.chains.get_mut(path) {
-            known.total_ns += ns;
-            known.count += 1;
-        } else if self.chains.len() < self.bound {
-            self.chains.insert(path.to_vec(), Explained { total_ns: ns, count: 1 });
-        } else {
-            *self.folded += 1;
-        }
+    fn add(&mut self, path: &Path, ns: u64) {
+        let has_room = self.chains.add(path, ns);
+        *self.folded += u64::from(!has_room);
     }
 
-    fn link(&mut self, kind: Kind, lock: LockId, id: HolderId) -> Link {
+    /// The link of a lock with this owner, and its number.
+    fn link(&mut self, kind: Kind, lock: LockId, id: HolderId) -> (Link, u32) {
+        let known = self.known.get(&id).and_then(|number| Some((*self.chains.link(*number)?, *number)));
+        if let Some(known) = known.filter(|(link, _)| link.kind == kind && link.lock == lock) {
+            return known;
+        }
         let holder = self.holders.get(id);
-        let method = *self.methods.entry(id).or_insert_with(|| {
-            let path = match holder.chain {
-                ChainId::NONE => None,
-                chain => self.names.holder_path(chain, holder.frame),
-            };
-            path.and_then(|path| self.names.acting_method(path))
-        });
-        Link { kind, lock, method, thread: holder.thread }
+        let path = match holder.chain {
+            ChainId::NONE => None,
+            chain => self.names.holder_path(chain, holder.frame),
+        };
+        let method = path.and_then(|path| self.names.acting_method(path));
+        let link = Link { kind, lock, method, thread: holder.thread };
+        let number = self.chains.number(&link);
+        self.known.insert(id, number);
+        (link, number)
     }
 }
