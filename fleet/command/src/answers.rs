@@ -1,7 +1,8 @@
 //! Questions and their answers, as pictures: the same over recordings and over a store.
 
+use crate::hours::roll_up;
 use crate::output;
-use crate::session::{only_queries, over_recordings, over_store};
+use crate::session::{only_queries, over_recordings, over_store, Database, Only};
 use crate::views::{views, Dialect};
 use datafusion::prelude::SessionContext;
 use headway_rollup::minute::Minute;
@@ -9,7 +10,9 @@ use headway_rollup::rows::{CpuMinute, Jvm, LoadMinute, LockMinute, Phase, Rolled
 use headway_rollup::{identity, Histogram};
 use headway_store::{Day, Store};
 
+/// Midnight of a day.
 const FIRST: u64 = 29_926_080;
+const DAY: Day = Day((FIRST / 1_440) as u32);
 const SECOND: u64 = 1_000_000_000;
 
 /// A minute of a shop's JVM on a host, in which threads ran for 100 s and were blocked so
@@ -114,7 +117,7 @@ fn words(table: &str) -> Vec<String> {
     table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Asks recordings, a store, and the same store compacted.
+/// Asks recordings, a store, the same store compacted, and with hours.
 fn check(query: &str, answer: &str) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let folder = tempfile::tempdir().expect("a folder");
@@ -127,9 +130,11 @@ fn check(query: &str, answer: &str) {
         }
         let direct = over_recordings(&recordings, 64).await.expect("a session");
         let stored = over_store(&store, 64).await.expect("a session");
-        store.compact(Day::of_ns(FIRST * 60 * SECOND)).await.expect("a compaction");
+        store.compact(DAY).await.expect("a compaction");
         let compacted = over_store(&store, 64).await.expect("a session");
-        for session in [&direct, &stored, &compacted] {
+        assert_eq!(roll_up(&store, DAY).await.expect("a rollup"), 1);
+        let with_hours = over_store(&store, 64).await.expect("a session");
+        for session in [&direct, &stored, &compacted, &with_hours] {
             let answered = ask(session, query).await;
             assert_eq!(words(&answered), expected, "{query}");
         }
@@ -198,6 +203,108 @@ fn histograms_add_up_with_their_bounds() {
          1        shop.Cart       5            3      5.0       6.0
          1        shop.Cart     111           12    992.0    1024.0",
     );
+}
+
+/// Whole numbers of `top_sites`, and of hours and minutes in general, by either way.
+const BOTH_WAYS: [[&str; 2]; 3] = [
+    [
+        "SELECT service, version, lock, kind, contentions, blocked_ns, handoff_ns, unknown_ns, max_ns, blocked_share
+         FROM top_sites ORDER BY service, version, site_id",
+        "SELECT service, version, lock, kind, contentions, blocked_ns, handoff_ns, unknown_ns, max_ns, blocked_share
+         FROM top_sites_from_hours ORDER BY service, version, site_id",
+    ],
+    [
+        "SELECT date_trunc('hour', ts) AS hour, service, version, site_id, count(DISTINCT jvm_id) AS jvms,
+                sum(pause_ns) AS pause_ns, sum(blocked_ns) AS blocked_ns
+         FROM lock_minute GROUP BY hour, service, version, site_id ORDER BY 1, 2, 3, 4",
+        "SELECT ts AS hour, service, version, site_id, jvms, pause_ns, blocked_ns FROM lock_hour ORDER BY 1, 2, 3, 4",
+    ],
+    [
+        "SELECT date_trunc('hour', ts) AS hour, service, version, count(DISTINCT jvm_id) AS jvms, sum(cpu_ns) AS cpu_ns,
+                sum(steal_ns) AS steal_ns
+         FROM load_minute GROUP BY hour, service, version ORDER BY 1, 2, 3",
+        "SELECT ts AS hour, service, version, jvms, cpu_ns, steal_ns FROM load_hour ORDER BY 1, 2, 3",
+    ],
+];
+
+/// Both ways have the same answers, and `kept` hours of locks stand for minutes, beside which so many are `open`.
+async fn check_hours(store: &Store, kept: &str, open: &str) {
+    let session = over_store(store, 64).await.expect("a session");
+    for [minutes, hours] in BOTH_WAYS {
+        assert_eq!(ask(&session, hours).await, ask(&session, minutes).await, "{hours}");
+    }
+    let counts =
+        "SELECT (SELECT count(*) FROM lock_hour_part) AS kept, (SELECT count(*) FROM lock_minute_open) AS open";
+    assert_eq!(words(&ask(&session, counts).await)[1], format!("{kept} {open}"));
+}
+
+#[test]
+fn hours_are_never_behind_minutes() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    runtime.block_on(async {
+        let store = Store::open_or_make(folder.path().to_str().expect("UTF-8")).await.expect("a store");
+        let deliver = async |recording: Rolled| store.deliver(&recording).await.expect("a delivery");
+        for recording in fleet() {
+            deliver(recording).await;
+        }
+        check_hours(&store, "0", "12").await;
+        assert_eq!(roll_up(&store, DAY).await.expect("a rollup"), 1);
+        check_hours(&store, "4", "0").await;
+        assert_eq!(roll_up(&store, DAY).await.expect("nothing to do"), 0);
+        // Late: of another JVM in an hour that is kept, and of another hour.
+        deliver(recording("2", "web-4", 7, [5, 5])).await;
+        deliver(recording("2", "web-4", 70, [6, 0])).await;
+        check_hours(&store, "0", "15").await;
+        store.compact(DAY).await.expect("a compaction");
+        check_hours(&store, "0", "15").await;
+        assert_eq!(roll_up(&store, DAY).await.expect("a rollup"), 1);
+        check_hours(&store, "5", "0").await;
+        // Another service, perhaps of the same bucket, goes without a trace.
+        let other = Rolled {
+            jvm: Jvm { id: 1, service: "mail".into(), ..recording("1", "web-9", 3, [1, 1]).jvm },
+            ..recording("1", "web-9", 3, [1, 1])
+        };
+        deliver(other).await;
+        roll_up(&store, DAY).await.expect("a rollup");
+        check_hours(&store, "7", "0").await;
+        store.remove_service("mail").await.expect("a removal");
+        roll_up(&store, DAY).await.expect("a rollup");
+        check_hours(&store, "5", "0").await;
+        store.remove_service("shop").await.expect("a removal");
+        check_hours(&store, "0", "0").await;
+    });
+}
+
+#[test]
+fn a_part_of_an_hour_is_made_of_its_minutes() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    runtime.block_on(async {
+        let store = Store::open_or_make(folder.path().to_str().expect("UTF-8")).await.expect("a store");
+        for recording in fleet() {
+            store.deliver(&recording).await.expect("a delivery");
+        }
+        roll_up(&store, DAY).await.expect("a rollup");
+        let database = Database::of_store(&store, 64).await.expect("tables");
+        let minute = |minute: u64| i64::try_from((FIRST + minute) * 60_000_000).ok();
+        let version = Some("2".to_owned());
+        for (only, kept) in [
+            (Only::default(), "4"),
+            (Only { version, ..Only::default() }, "2"),
+            (Only { from_us: minute(0), to_us: minute(60), ..Only::default() }, "4"),
+            (Only { from_us: minute(60), ..Only::default() }, "0"),
+            (Only { from_us: minute(5), ..Only::default() }, "0"),
+            (Only { to_us: minute(5), ..Only::default() }, "0"),
+            (Only { host: Some("web-3".into()), ..Only::default() }, "0"),
+        ] {
+            let session = database.session(&only).await.expect("a session");
+            let sums = |table: &str| format!("SELECT sum(blocked_ns) AS ns FROM {table}");
+            assert_eq!(ask(&session, &sums("lock_hour")).await, ask(&session, &sums("lock_minute")).await, "{only:?}");
+            let kept_hours = ask(&session, "SELECT count(*) AS kept FROM lock_hour_part").await;
+            assert_eq!(words(&kept_hours)[1], kept, "{only:?}");
+        }
+    });
 }
 
 #[test]

@@ -228,8 +228,14 @@ pub enum Task {
     Submit(Box<Submit>),
     /// Show days, batches, files and rows
     Status(Place),
-    /// Compact: make one file of each day's files, and delete files that nothing has used for a day
-    Compact(Place),
+    /// Compact: make one file of each day's files, keep their hours beside the minutes, and delete files that nothing
+    /// has used for a day
+    Compact {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        days: Days,
+    },
     /// Find locks that block threads longer in a newer version
     Regressions(Regressions),
     /// Show the store in this machine's browser, until Ctrl-C

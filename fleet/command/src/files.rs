@@ -6,7 +6,8 @@
 
 use crate::session::PLACE;
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
@@ -47,22 +48,38 @@ impl FileTable {
     }
 
     fn over(&self, files: &[&StoredFile]) -> Answer<Arc<dyn TableProvider>> {
-        let schema = self.table.schema();
         if files.is_empty() {
-            return Ok(Arc::new(MemTable::try_new(schema, vec![vec![empty(self.table)]])?));
+            return in_memory(self.table, &[]);
         }
         let urls = files.iter().map(|file| ListingTableUrl::parse(format!("{PLACE}{}", file.path)));
         let urls: Answer<_> = urls.collect();
         let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
-        let config = ListingTableConfig::new_with_multi_paths(urls?).with_listing_options(options).with_schema(schema);
+        let config =
+            ListingTableConfig::new_with_multi_paths(urls?).with_listing_options(options).with_schema(self.schema());
         Ok(Arc::new(ListingTable::try_new(config)?))
     }
+}
+
+/// A table of rows that are here.
+///
+/// # Errors
+/// Only an error in Headway.
+pub fn in_memory(table: Table, rows: &[RecordBatch]) -> Answer<Arc<dyn TableProvider>> {
+    let with_columns = |batch: &RecordBatch| RecordBatch::try_new(columns(table), batch.columns().to_vec());
+    let batches = rows.iter().chain(&[empty(table)]).map(with_columns).collect::<Result<Vec<_>, _>>()?;
+    Ok(Arc::new(MemTable::try_new(columns(table), vec![batches])?))
+}
+
+/// A table's columns, without what its files say about themselves: of a union of two tables, the engine does not know
+/// whose that is.
+fn columns(table: Table) -> SchemaRef {
+    Arc::new(Schema::new(table.schema().fields().clone()))
 }
 
 #[async_trait]
 impl TableProvider for FileTable {
     fn schema(&self) -> SchemaRef {
-        self.table.schema()
+        columns(self.table)
     }
 
     fn table_type(&self) -> TableType {

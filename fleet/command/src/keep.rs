@@ -1,7 +1,8 @@
 //! `fleet`: looking after a store, `fleet regressions` and `fleet view`.
 
-use crate::arguments::Task;
+use crate::arguments::{Days, Task};
 use crate::failure::Failure;
+use crate::hours::roll_up;
 use crate::regressions;
 use crate::submit::submit;
 use crate::tables::tables;
@@ -17,7 +18,7 @@ pub async fn keep(task: &Task) -> Result<(), Failure> {
         Task::Status(place) => status(&Store::open(&place.store).await?).await,
         Task::Regressions(asked) => regressions::regressions(asked).await,
         Task::View(asked) => crate::view::view(asked).await,
-        Task::Compact(place) => compact(&Store::open(&place.store).await?).await,
+        Task::Compact { place, days } => compact(&Store::open(&place.store).await?, days).await,
         Task::Retain { days, place } => {
             let store = Store::open(&place.store).await?;
             let removed = store.retire(today()?.before(days - 1)).await?;
@@ -50,13 +51,17 @@ async fn status(store: &Store) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn compact(store: &Store) -> Result<(), Failure> {
-    for day in store.days().await? {
+async fn compact(store: &Store, days: &Days) -> Result<(), Failure> {
+    for day in store.days().await?.into_iter().filter(|day| days.contain(*day)) {
         let Compacted { batches, files_before, files_after, rows_before, rows_after } = store.compact(day).await?;
         if batches > 0 {
             println!(
                 "{day}: {batches} batches; {files_before} files became {files_after}, {rows_before} rows {rows_after}"
             );
+        }
+        let buckets = roll_up(store, day).await?;
+        if buckets > 0 {
+            println!("{day}: hours of {buckets} {} made", if buckets == 1 { "bucket" } else { "buckets" });
         }
     }
     let tidied = store.tidy().await?;

@@ -8,6 +8,7 @@ mod answers;
 mod arguments;
 mod failure;
 mod files;
+mod hours;
 mod ingest;
 mod keep;
 mod output;

@@ -8,12 +8,11 @@
 
 use crate::arguments::Days;
 use crate::failure::Failure;
-use crate::files::FileTable;
-use crate::tables::{files, part_name};
-use crate::views::{views, Dialect, View};
+use crate::files::{in_memory, FileTable, StoredFile};
+use crate::tables::{files, Source};
+use crate::views::{view, views, Dialect, View};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
-use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as Answer};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::object_store::ObjectStoreRegistry;
@@ -22,7 +21,7 @@ use datafusion::logical_expr::in_subquery;
 use datafusion::prelude::{col, lit, Expr, SQLOptions, SessionConfig, SessionContext};
 use datafusion::scalar::ScalarValue;
 use headway_rollup::Rolled;
-use headway_store::{batches, empty, Store, Table};
+use headway_store::{batches, Store, Table};
 use object_store::ObjectStore;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -31,6 +30,8 @@ use url::Url;
 
 /// The only place that the engine can read from.
 pub const PLACE: &str = "headway://store/";
+
+const HOUR_US: i64 = 3_600 * 1_000_000;
 
 /// Hands out the store of the question and nothing else.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl ObjectStoreRegistry for OnlyTheStore {
 /// memory.
 pub struct Database {
     runtime: Arc<RuntimeEnv>,
-    providers: Vec<(Table, Arc<dyn TableProvider>)>,
+    tables: Vec<(Source, Arc<dyn TableProvider>)>,
 }
 
 /// The rows that a session has: all, unless something is named.
@@ -93,13 +94,19 @@ impl Database {
     /// # Errors
     /// The store fails.
     pub async fn of_store(store: &Store, memory: usize) -> Result<Database, Failure> {
-        let mut files = files(store, &Days::default()).await?;
-        let mut providers: Vec<(Table, Arc<dyn TableProvider>)> = Vec::new();
-        for table in Table::ALL {
-            let of_table = FileTable::new(table, files.remove(&table).unwrap_or_default());
-            providers.push((table, Arc::new(of_table)));
-        }
-        Ok(Database { runtime: runtime(Some(store.objects()), memory)?, providers })
+        Database::of_files(store, files(store, &Days::default()).await?, memory)
+    }
+
+    /// Tables with these files of a store.
+    ///
+    /// # Errors
+    /// Only an error in Headway.
+    pub fn of_files(store: &Store, files: Vec<(Source, Vec<StoredFile>)>, memory: usize) -> Result<Database, Failure> {
+        let table = |(source, files): (Source, Vec<StoredFile>)| -> (Source, Arc<dyn TableProvider>) {
+            (source, Arc::new(FileTable::new(source.table(), files)))
+        };
+        let tables = files.into_iter().map(table).collect();
+        Ok(Database { runtime: runtime(Some(store.objects()), memory)?, tables })
     }
 
     fn of_recordings(recordings: &[Rolled], memory: usize) -> Result<Database, Failure> {
@@ -109,12 +116,13 @@ impl Database {
                 rows.entry(table).or_default().push(batch);
             }
         }
-        let mut providers: Vec<(Table, Arc<dyn TableProvider>)> = Vec::new();
-        for table in Table::ALL {
-            let of_table = rows.remove(&table).unwrap_or_else(|| vec![empty(table)]);
-            providers.push((table, Arc::new(MemTable::try_new(table.schema(), vec![of_table])?)));
+        let mut tables: Vec<(Source, Arc<dyn TableProvider>)> = Vec::new();
+        for source in Source::all() {
+            // Of these, no hours are kept.
+            let table = source.table();
+            tables.push((source, in_memory(table, rows.get(&table).map_or(&[], Vec::as_slice))?));
         }
-        Ok(Database { runtime: runtime(None, memory)?, providers })
+        Ok(Database { runtime: runtime(None, memory)?, tables })
     }
 
     /// A session in which tables have only these rows, and so have all views.
@@ -124,15 +132,38 @@ impl Database {
     pub async fn session(&self, only: &Only) -> Result<SessionContext, Failure> {
         let config = SessionConfig::new().with_information_schema(true);
         let context = SessionContext::new_with_config_rt(config, self.runtime.clone());
-        for (table, provider) in &self.providers {
-            let provider = match self.condition(&context, *table, only)? {
-                None => provider.clone(),
-                Some(condition) => context.read_table(provider.clone())?.filter(condition)?.into_view(),
+        for (source, provider) in &self.tables {
+            let provider = match source {
+                // Minutes stand for all hours then.
+                Source::All(table @ (Table::LockHour | Table::LoadHour)) if only.cuts_hours() => {
+                    context.register_table(source.name(), in_memory(*table, &[])?)?;
+                    continue;
+                }
+                Source::Open(_) if only.cuts_hours() => self.provider(source.table())?,
+                _ => provider.clone(),
             };
-            context.register_table(part_name(*table), provider)?;
+            let provider = match self.condition(&context, source.table(), only)? {
+                None => provider,
+                Some(condition) => context.read_table(provider)?.filter(condition)?.into_view(),
+            };
+            context.register_table(source.name(), provider)?;
         }
         add_views(&context).await?;
         Ok(context)
+    }
+
+    /// The answer to a view's own query.
+    ///
+    /// # Errors
+    /// There is no such view, or a file cannot be read.
+    pub async fn of_view(&self, name: &str) -> Result<Vec<RecordBatch>, Failure> {
+        let context = SessionContext::new_with_config_rt(SessionConfig::new(), self.runtime.clone());
+        for (source, provider) in &self.tables {
+            context.register_table(source.name(), provider.clone())?;
+        }
+        let missing = || Failure::Failed(format!("there is no view {name}"));
+        let view = view(name, Dialect::DataFusion).ok_or_else(missing)?;
+        Ok(context.sql(&view.query).await?.collect().await?)
     }
 
     /// Which rows of a table count; `None` if all do.
@@ -157,9 +188,17 @@ impl Database {
     }
 
     fn provider(&self, wanted: Table) -> Result<Arc<dyn TableProvider>, Failure> {
-        let found = self.providers.iter().find(|(table, _)| *table == wanted);
+        let found = self.tables.iter().find(|(source, _)| *source == Source::All(wanted));
         let missing = || Failure::Failed(format!("there is no table {}", wanted.name()));
         found.map(|(_, provider)| provider.clone()).ok_or_else(missing)
+    }
+}
+
+impl Only {
+    /// True if it leaves parts of hours, so that hours say too much.
+    fn cuts_hours(&self) -> bool {
+        let is_within = |us: &Option<i64>| us.is_some_and(|us| us.rem_euclid(HOUR_US) != 0);
+        self.host.is_some() || is_within(&self.from_us) || is_within(&self.to_us)
     }
 }
 

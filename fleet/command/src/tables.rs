@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::files::StoredFile;
 use crate::views::{views, Dialect};
 use arrow::datatypes::DataType;
-use headway_store::{Store, Table};
+use headway_store::{DataFile, Hours, Snapshot, Store, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -43,30 +43,73 @@ struct ViewOf {
     period: Option<&'static str>,
 }
 
-/// The files of a store's tables.
+/// Which rows of a store a table in SQL has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// All of a table.
+    All(Table),
+    /// The minutes for which no hours are kept, of the table that these hours have.
+    Open(Table),
+}
+
+impl Source {
+    /// Every source.
+    pub fn all() -> impl Iterator<Item = Source> {
+        let tables = Table::ALL.into_iter().chain(Table::HOURS).map(Source::All);
+        tables.chain(Table::HOURS.map(Source::Open))
+    }
+
+    /// Whose columns the rows have.
+    pub fn table(self) -> Table {
+        match self {
+            Source::All(table) => table,
+            Source::Open(hours) => hours.minutes().unwrap_or(hours),
+        }
+    }
+
+    /// The name in SQL. JVMs, locks and stacks repeat from batch to batch: their tables are `jvm_part` and so on, and
+    /// `jvm` is a view in which each is once. Hours are those that are kept and, in the view, those that are not.
+    pub fn name(self) -> String {
+        match self {
+            Source::All(table @ (Table::Jvm | Table::Site | Table::Stack | Table::LockHour | Table::LoadHour)) => {
+                format!("{}_part", table.name())
+            }
+            Source::All(table) => table.name().to_owned(),
+            Source::Open(_) => format!("{}_open", self.table().name()),
+        }
+    }
+
+    /// Its files of a day that has these hours.
+    fn files(self, snapshot: &Snapshot, hours: &BTreeMap<u64, &Hours>) -> Vec<StoredFile> {
+        let is_open = |file: &&DataFile| !hours.contains_key(&file.bucket);
+        let of_table = snapshot.files().filter(|file| file.table() == Some(self.table()));
+        let files: Vec<&DataFile> = match self {
+            Source::All(Table::LockHour | Table::LoadHour) => {
+                let kept = hours.values().flat_map(|hours| &hours.files);
+                kept.filter(|file| file.table() == Some(self.table())).collect()
+            }
+            Source::All(_) => of_table.collect(),
+            Source::Open(_) => of_table.filter(is_open).collect(),
+        };
+        let stored = |file: &DataFile| StoredFile { day: snapshot.day, bucket: file.bucket, path: file.path.clone() };
+        files.into_iter().map(stored).collect()
+    }
+}
+
+/// The tables of a store with their files.
 ///
 /// # Errors
 /// The store fails.
-pub async fn files(store: &Store, days: &Days) -> Result<BTreeMap<Table, Vec<StoredFile>>, Failure> {
-    let mut files: BTreeMap<Table, Vec<StoredFile>> = BTreeMap::new();
+pub async fn files(store: &Store, days: &Days) -> Result<Vec<(Source, Vec<StoredFile>)>, Failure> {
+    let mut tables: Vec<(Source, Vec<StoredFile>)> = Source::all().map(|source| (source, Vec::new())).collect();
     for day in store.days().await?.into_iter().filter(|day| days.contain(*day)) {
-        for file in store.snapshot(day).await?.files() {
-            if let Some(table) = file.table() {
-                let path = file.path.clone();
-                files.entry(table).or_default().push(StoredFile { day, bucket: file.bucket, path });
-            }
+        let snapshot = store.snapshot(day).await?;
+        let hours = snapshot.hours();
+        for (source, files) in &mut tables {
+            files.extend(source.files(&snapshot, &hours));
         }
     }
-    Ok(files)
-}
-
-/// A table's name in SQL. JVMs, locks and stacks repeat from batch to batch: their tables are `jvm_part` and so on, and
-/// `jvm` is a view in which each is once.
-pub fn part_name(table: Table) -> String {
-    match table {
-        Table::Jvm | Table::Site | Table::Stack => format!("{}_part", table.name()),
-        _ => table.name().to_owned(),
-    }
+    Ok(tables)
 }
 
 /// A store as Spark needs it.
@@ -75,17 +118,16 @@ pub fn part_name(table: Table) -> String {
 /// The store fails, or there is none.
 pub async fn tables(place: &str, days: &Days) -> Result<Tables, Failure> {
     let store = Store::open(place).await?;
-    let mut files = files(&store, days).await?;
-    let tables = Table::ALL.map(|table| TableFiles {
-        name: part_name(table),
-        columns: columns(table),
-        files: files.remove(&table).unwrap_or_default().into_iter().map(|file| file.path).collect(),
+    let tables = files(&store, days).await?.into_iter().map(|(source, files)| TableFiles {
+        name: source.name(),
+        columns: columns(source.table()),
+        files: files.into_iter().map(|file| file.path).collect(),
     });
     let views = views(Dialect::Spark);
     Ok(Tables {
         format: FORMAT,
         root: root(place)?,
-        tables: tables.into(),
+        tables: tables.collect(),
         views: views
             .into_iter()
             .map(|view| ViewOf { name: view.name, query: view.query, period: view.period })
@@ -156,7 +198,7 @@ mod tests {
             "{locks}"
         );
         // A type that is not known here would be read as text.
-        for table in Table::ALL {
+        for table in Table::ALL.into_iter().chain(Table::HOURS) {
             let texts = table.schema().fields().iter().filter(|field| field.data_type() == &DataType::Utf8).count();
             let lists = columns(table).matches("ARRAY<STRING>").count();
             assert_eq!(columns(table).matches("STRING").count(), texts + lists, "{}", table.name());

@@ -7,6 +7,7 @@
 --   {each}(list)     a row for each element
 --   {nth}(list, n)   the element at n, from 1 on; null beyond the list's end
 --   {period}         a definition for each hour and one for each day
+--   {span}           likewise, where hours are kept: of days, and of those hours that are not kept (`..._hour_open`)
 
 CREATE VIEW jvm AS
 SELECT jvm_id, host, service, version, environment, labels, jdk, pid, cpus,
@@ -152,9 +153,10 @@ SELECT c.service, c.version, s.lock, c.bucket, c.contentions,
             ELSE (17 + c.bucket % 16) * power(CAST(2 AS DOUBLE), (c.bucket - c.bucket % 16) / 16 - 1) END AS below_ns
 FROM sums c JOIN site s ON s.site_id = c.site_id;
 
--- Rollups: what minutes come to in an hour or a day, over all JVMs of a service and version.
-CREATE VIEW lock_{period} AS
-WITH minutes AS (SELECT date_trunc('{period}', ts) AS start_ts, * FROM lock_minute)
+-- Rollups: what minutes come to in an hour or a day, over all JVMs of a service and version. `fleet compact` keeps the
+-- hours of locks and of load in tables `..._hour_part`; `..._minute_open` has the minutes for which no hours are kept.
+CREATE VIEW lock_{span} AS
+WITH minutes AS (SELECT date_trunc('{unit}', ts) AS start_ts, * FROM lock_{minutes})
 SELECT start_ts AS ts, service, version, site_id, kind, count(DISTINCT jvm_id) AS jvms,
        sum(contentions) AS contentions, sum(blocked_ns) AS blocked_ns, sum(handoff_ns) AS handoff_ns,
        sum(unknown_ns) AS unknown_ns, sum(pause_ns) AS pause_ns, max(max_ns) AS max_ns
@@ -168,13 +170,39 @@ SELECT start_ts AS ts, service, version, site_id, synchronizer, count(DISTINCT j
 FROM minutes
 GROUP BY start_ts, service, version, site_id, synchronizer;
 
-CREATE VIEW load_{period} AS
-WITH minutes AS (SELECT date_trunc('{period}', ts) AS start_ts, * FROM load_minute)
+CREATE VIEW load_{span} AS
+WITH minutes AS (SELECT date_trunc('{unit}', ts) AS start_ts, * FROM load_{minutes})
 SELECT start_ts AS ts, service, version, count(DISTINCT jvm_id) AS jvms,
        sum(covered_ns) AS covered_ns, sum(running_ns) AS running_ns, sum(cpu_ns) AS cpu_ns,
        sum(steal_ns) AS steal_ns, sum(operations) AS operations, sum(dropped) AS dropped
 FROM minutes
 GROUP BY start_ts, service, version;
+
+CREATE VIEW lock_hour AS
+SELECT ts, service, version, site_id, kind, jvms, contentions, blocked_ns, handoff_ns, unknown_ns, pause_ns, max_ns
+FROM lock_hour_part
+UNION ALL
+SELECT ts, service, version, site_id, kind, jvms, contentions, blocked_ns, handoff_ns, unknown_ns, pause_ns, max_ns
+FROM lock_hour_open;
+
+CREATE VIEW load_hour AS
+SELECT ts, service, version, jvms, covered_ns, running_ns, cpu_ns, steal_ns, operations, dropped FROM load_hour_part
+UNION ALL
+SELECT ts, service, version, jvms, covered_ns, running_ns, cpu_ns, steal_ns, operations, dropped FROM load_hour_open;
+
+-- `top_sites` for long ranges. Without `jvms`: how many there are in several hours is not known from how many there are
+-- in each.
+CREATE VIEW top_sites_from_hours AS
+SELECT l.service, l.version, l.site_id, s.lock, s.class, s.kind, l.contentions, l.blocked_ns, l.handoff_ns,
+       l.unknown_ns, l.max_ns,
+       CASE WHEN v.running_ns > 0 THEN CAST(l.blocked_ns AS DOUBLE) / v.running_ns END AS blocked_share
+FROM (SELECT service, version, site_id, sum(contentions) AS contentions, sum(blocked_ns) AS blocked_ns,
+             sum(handoff_ns) AS handoff_ns, sum(unknown_ns) AS unknown_ns, max(max_ns) AS max_ns
+      FROM lock_hour
+      GROUP BY service, version, site_id) l
+JOIN site s ON s.site_id = l.site_id
+JOIN (SELECT service, version, sum(running_ns) AS running_ns FROM load_hour GROUP BY service, version) v
+  ON v.service = l.service AND v.version = l.version;
 
 -- Histograms of a lock's contentions, one row a bucket.
 CREATE VIEW duration_{period} AS

@@ -51,10 +51,7 @@ struct Read {
 
 fn read(place: &str, condition: &str) -> Read {
     let query = format!("EXPLAIN ANALYZE SELECT sum(blocked_ns) FROM lock_minute {condition}");
-    let output = Command::new(env!("CARGO_BIN_EXE_headway-fleet")).args(["sql", &query, place]).output();
-    let output = output.expect("the command starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let plan = String::from_utf8(output.stdout).expect("UTF-8");
+    let plan = said(&["sql", &query, place]);
     let ends: Vec<&str> = plan.split(".parquet").collect();
     let names = ends[..ends.len() - 1].iter().filter_map(|text| text.rsplit("day=").next());
     let files = names.collect::<BTreeSet<_>>().len();
@@ -67,6 +64,36 @@ fn groups(plan: &str) -> Option<(usize, usize)> {
     let (total, rest) = counted.split_once(" total → ")?;
     let (matched, _) = rest.split_once(" matched")?;
     Some((matched.parse().ok()?, total.parse().ok()?))
+}
+
+/// Runs a command that succeeds; gives its standard output.
+fn said(words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_headway-fleet")).args(words).output().expect("the command starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn long_ranges_open_hours_instead_of_minutes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().to_str().expect("UTF-8");
+    let query = "EXPLAIN ANALYZE SELECT * FROM top_sites_from_hours";
+    let opened = || {
+        let plan = said(&["sql", query, place]);
+        ["lock_minute/", "load_minute/", "lock_hour/", "load_hour/"].map(|table| plan.contains(table))
+    };
+    tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
+        let store = Store::open_or_make(place).await.expect("a store");
+        store.deliver(&recorded("shop", 1)).await.expect("a delivery");
+    });
+    assert_eq!(opened(), [true, true, false, false]);
+    // The second day has no hours yet.
+    let first = FIRST.to_string();
+    let compacted = said(&["fleet", "compact", "--store", place, "--to", &first]);
+    assert!(compacted.contains("2026-01-01: hours of 1 bucket made"), "{compacted}");
+    assert_eq!(opened(), [true, true, true, true]);
+    said(&["fleet", "compact", "--store", place]);
+    assert_eq!(opened(), [false, false, true, true]);
 }
 
 #[test]

@@ -228,6 +228,8 @@ fn batch(table: Table, rolled: &Rolled, day: Option<Day>) -> Result<RecordBatch,
                 .number(|row| row.cpu_ns)
                 .finish(table)
         }
+        // Recordings come to minutes.
+        Table::LockHour | Table::LoadHour => Ok(empty(table)),
         Table::ClockJump => {
             let rows = rolled.clock_jumps.iter().filter(|row| of_day(row.at.0));
             of_jvm!(Columns::of(rows), rolled, |row| row.at.0).id(|row| row.by_ns).finish(table)

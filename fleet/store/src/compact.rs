@@ -1,6 +1,7 @@
 //! Compaction: many small files of a day become one for each table and bucket.
 
 use crate::error::StoreError;
+use crate::hours::still_true;
 use crate::layout::Day;
 use crate::manifest::{DataFile, Manifest, Snapshot};
 use crate::place::Store;
@@ -79,7 +80,8 @@ impl Store {
             absorbed.insert(commit.batch.clone(), commit.content.clone());
         }
         let number = snapshot.manifest.number + 1;
-        let manifest = Manifest { number, files, absorbed, ..snapshot.manifest.clone() };
+        let hours = still_true(&snapshot.manifest.hours, &files);
+        let manifest = Manifest { number, files, absorbed, hours, ..snapshot.manifest.clone() };
         if !self.put_manifest(snapshot.day, &manifest).await? {
             self.delete_all(&written).await?;
             return Ok(None);

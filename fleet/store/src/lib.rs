@@ -4,7 +4,7 @@
 //! store.json                                   what this is, and its format
 //! day=2026-11-25/
 //!   commits/JVM-MINUTE-SEQUENCE.json           one per delivered batch: its files
-//!   manifests/0000000001.json                  one per compaction: the files from then on
+//!   manifests/0000000001.json                  one per compaction or rollup: the files from then on
 //!   bucket=07/lock_minute/BATCH-N.parquet      rows, by day and bucket of the service
 //! ```
 //!
@@ -25,6 +25,9 @@
 //! The manifest's list also recognizes a batch that is delivered again after its commit
 //! was tidied away.
 //!
+//! **Hours** (`hours.rs`) repeat what minutes come to, for questions about months. A manifest
+//! says which files of minutes they were made from: they count while a bucket has exactly these.
+//!
 //! **Files that nothing refers to** are deleted only when they are older than any writer
 //! and any query may be ([`GRACE`]); a writer that took longer than [`LONGEST_WRITE`] does
 //! not commit.
@@ -33,6 +36,7 @@ mod columns;
 mod compact;
 mod error;
 mod files;
+mod hours;
 mod layout;
 mod manifest;
 mod named;
@@ -45,6 +49,7 @@ pub use columns::{batches, empty};
 pub use compact::Compacted;
 pub use error::{without_answer, StoreError};
 pub use files::Part;
+pub use hours::Hours;
 pub use layout::{bucket, Day};
 pub use manifest::{Commit, DataFile, Snapshot};
 pub use place::Store;

@@ -1,6 +1,7 @@
 //! What a day has: its commits and the newest manifest. See the crate's description.
 
 use crate::error::StoreError;
+use crate::hours::Hours;
 use crate::layout::{commit_path, commits_path, day_of, day_path, manifest_path, manifests_path, Day};
 use crate::place::{from_json, to_json, Store};
 use crate::table::{Table, FORMAT};
@@ -78,6 +79,9 @@ pub(crate) struct Manifest {
     pub files: Vec<DataFile>,
     /// Batches whose rows are in `files`, or were removed.
     pub absorbed: BTreeMap<String, Content>,
+    /// What minutes come to, for each bucket that has been rolled up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hours: Vec<Hours>,
 }
 
 /// What a day has at one moment.
@@ -91,7 +95,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// All files that count.
+    /// All files that count. Those of hours repeat what others have: [`Self::hours`].
     pub fn files(&self) -> impl Iterator<Item = &DataFile> {
         self.manifest.files.iter().chain(self.commits.iter().flat_map(|commit| &commit.files))
     }
@@ -163,6 +167,7 @@ impl Store {
         let manifest: Manifest = from_json(&newest.location, &bytes)?;
         check_format(manifest.format)?;
         check_places(&newest.location, day, &manifest.files)?;
+        manifest.hours.iter().try_for_each(|hours| check_places(&newest.location, day, &hours.files))?;
         Ok(manifest)
     }
 

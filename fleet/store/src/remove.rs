@@ -2,6 +2,7 @@
 
 use crate::compact::{texts, TRIES};
 use crate::error::StoreError;
+use crate::hours::Hours;
 use crate::layout::{bucket, commit_path, day_path, Day};
 use crate::manifest::{number_of, DataFile, Manifest, Snapshot};
 use crate::place::Store;
@@ -136,6 +137,12 @@ impl Store {
             }
         }
         change.manifest.files = files;
+        if !change.replaced.is_empty() {
+            // They have the service's rows, too; the next rollup makes the others' again.
+            let of_bucket = |hours: &mut Hours| hours.bucket == bucket(service);
+            let gone = change.manifest.hours.extract_if(.., of_bucket);
+            change.replaced.extend(gone.flat_map(|hours| hours.files));
+        }
         Ok((!change.replaced.is_empty()).then_some(change))
     }
 
@@ -174,7 +181,8 @@ impl Store {
             // Listed first: what is committed after it is not in the list.
             let listed = self.list(&day_path(day)).await?;
             let snapshot = self.snapshot(day).await?;
-            let used: HashSet<&str> = snapshot.files().map(|file| file.path.as_str()).collect();
+            let of_hours = snapshot.manifest.hours.iter().flat_map(|hours| &hours.files);
+            let used: HashSet<&str> = snapshot.files().chain(of_hours).map(|file| file.path.as_str()).collect();
             for object in listed {
                 let path = object.location.as_ref();
                 // Also what was written in the future, by another machine's clock.

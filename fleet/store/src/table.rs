@@ -29,10 +29,14 @@ pub enum Table {
     CpuMinute,
     /// Where a JVM's wall clock was set.
     ClockJump,
+    /// Contentions of an hour, over all JVMs of a service and version.
+    LockHour,
+    /// Load, likewise.
+    LoadHour,
 }
 
 impl Table {
-    /// Every table.
+    /// Tables of what recordings come to.
     pub const ALL: [Table; 9] = [
         Table::Jvm,
         Table::Site,
@@ -44,6 +48,8 @@ impl Table {
         Table::CpuMinute,
         Table::ClockJump,
     ];
+    /// Tables of hours, made from those of minutes.
+    pub const HOURS: [Table; 2] = [Table::LockHour, Table::LoadHour];
 
     /// Its name, in SQL and in paths.
     pub const fn name(self) -> &'static str {
@@ -57,12 +63,23 @@ impl Table {
             Table::Phase => "phase",
             Table::CpuMinute => "cpu_minute",
             Table::ClockJump => "clock_jump",
+            Table::LockHour => "lock_hour",
+            Table::LoadHour => "load_hour",
         }
     }
 
     /// The table of this name.
     pub fn from_name(name: &str) -> Option<Table> {
-        Table::ALL.into_iter().find(|table| table.name() == name)
+        Table::ALL.into_iter().chain(Table::HOURS).find(|table| table.name() == name)
+    }
+
+    /// For a table of hours, the one that has their minutes.
+    pub const fn minutes(self) -> Option<Table> {
+        match self {
+            Table::LockHour => Some(Table::LockMinute),
+            Table::LoadHour => Some(Table::LoadMinute),
+            _ => None,
+        }
     }
 
     /// Tables whose rows repeat from batch to batch, and the column by which they are one.
@@ -83,6 +100,8 @@ impl Table {
             Table::LockMinute | Table::WaitMinute | Table::Phase => &["service", "ts", "site_id", "jvm_id"],
             Table::LoadMinute | Table::ClockJump => &["service", "ts", "jvm_id"],
             Table::CpuMinute => &["service", "ts", "jvm_id", "stack"],
+            Table::LockHour => &["service", "ts", "site_id", "version"],
+            Table::LoadHour => &["service", "ts", "version"],
         }
     }
 
@@ -100,6 +119,9 @@ impl Table {
         let mut columns = match self {
             Table::Site | Table::Stack => vec![must("service", Utf8)],
             Table::Jvm => vec![must("jvm_id", Int64), must("service", Utf8), must("version", Utf8)],
+            Table::LockHour | Table::LoadHour => {
+                vec![must("ts", timestamp()), must("service", Utf8), must("version", Utf8)]
+            }
             _ => vec![must("ts", timestamp()), must("jvm_id", Int64), must("service", Utf8), must("version", Utf8)],
         };
         columns.extend(match self {
@@ -165,6 +187,26 @@ impl Table {
                 vec![may("stack", Int64), must("state", Utf8), must("samples", Int64), must("cpu_ns", Int64)]
             }
             Table::ClockJump => vec![must("by_ns", Int64)],
+            Table::LockHour => vec![
+                must("site_id", Int64),
+                must("kind", Utf8),
+                must("jvms", Int64),
+                must("contentions", Int64),
+                must("blocked_ns", Int64),
+                must("handoff_ns", Int64),
+                must("unknown_ns", Int64),
+                must("pause_ns", Int64),
+                must("max_ns", Int64),
+            ],
+            Table::LoadHour => vec![
+                must("jvms", Int64),
+                must("covered_ns", Int64),
+                must("running_ns", Int64),
+                may("cpu_ns", Int64),
+                may("steal_ns", Int64),
+                must("operations", Int64),
+                must("dropped", Int64),
+            ],
         });
         let about = [("headway.format", FORMAT.to_string()), ("headway.table", self.name().to_owned())];
         let about: HashMap<String, String> = about.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
@@ -195,7 +237,7 @@ mod tests {
 
     #[test]
     fn files_are_sorted_by_columns_that_they_have() {
-        for table in Table::ALL {
+        for table in Table::ALL.into_iter().chain(Table::HOURS) {
             let schema = table.schema();
             let columns = table.order().iter().copied().chain(table.identity()).chain(["service"]);
             columns.for_each(|column| assert!(schema.index_of(column).is_ok(), "{} {column}", table.name()));

@@ -161,6 +161,7 @@ fn every_view_has_the_same_rows_though_a_worker_is_killed() {
     let Generated { server, folder, place, log, .. } = &generated;
     let program = || generated.program();
     let fleet = Fleet { program: &program, place, folder: folder.path() };
+    fleet.keep_hours();
     let views = views(&fleet);
     let mut cluster = Cluster::start(folder.path());
 
@@ -199,6 +200,7 @@ fn rollups_are_made_again_day_by_day() {
     let Generated { server, folder, place, log, .. } = &generated;
     let program = || generated.program();
     let fleet = Fleet { program: &program, place, folder: folder.path() };
+    fleet.keep_hours();
     let cluster = Cluster::start(folder.path());
     let first = spec().first.to_string();
     // All days, and then one of them again.

@@ -32,8 +32,8 @@ pub fn spec() -> Spec {
     }
 }
 
-/// The first day is compacted and the second is not. Files from before the compaction lie there still: whoever reads
-/// what lies in the folders, and not what the manifests name, has rows twice.
+/// The first day is compacted and the second is not; [`Fleet::keep_hours`] does the rest. Files from before the
+/// compaction lie there still: whoever reads what lies in the folders, and not what the manifests name, has rows twice.
 pub async fn fill_partly_compacted(store: &Store) {
     let plan = Plan::of(&spec()).expect("a plan");
     fill(store, &plan, false, |_, _| {}).await.expect("rows");
@@ -55,6 +55,22 @@ impl Fleet<'_> {
         command
     }
 
+    /// Keeps the hours of the first day. Those of the second are made from its minutes by whoever asks.
+    pub fn keep_hours(&self) {
+        let first = spec().first.to_string();
+        run(self.command(&["fleet", "compact", "--store", self.place, "--to", &first]));
+        let tables: Value = serde_json::from_str(&self.tables()).expect("JSON");
+        let tables = tables["tables"].as_array().expect("tables");
+        for name in ["lock_hour_part", "load_hour_part", "lock_minute_open", "load_minute_open"] {
+            let table = tables.iter().find(|table| table["name"] == name).expect(name);
+            assert!(!table["files"].as_array().expect("files").is_empty(), "{name} has no files");
+        }
+    }
+
+    fn tables(&self) -> String {
+        run(self.command(&["fleet", "tables", "--store", self.place]))
+    }
+
     /// The rows of a view as `headway sql` has them.
     pub fn embedded(&self, view: &str) -> Rows {
         let file = self.folder.join(format!("{view}.parquet"));
@@ -67,8 +83,7 @@ impl Fleet<'_> {
 
 /// Names of all views.
 pub fn views(fleet: &Fleet<'_>) -> Vec<String> {
-    let tables = run(fleet.command(&["fleet", "tables", "--store", fleet.place]));
-    let tables: Value = serde_json::from_str(&tables).expect("JSON");
+    let tables: Value = serde_json::from_str(&fleet.tables()).expect("JSON");
     let views = tables["views"].as_array().expect("views").iter();
     views.map(|view| view["name"].as_str().expect("a name").to_owned()).collect()
 }

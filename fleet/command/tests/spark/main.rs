@@ -35,6 +35,7 @@ fn every_view_has_the_same_rows_on_both_engines() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async { fill_partly_compacted(&Store::open_or_make(&place).await.expect("a store")).await });
     let engines = Fleet { program: &fleet, place: &place, folder: folder.path() };
+    engines.keep_hours();
     let answers = folder.path().join("answers");
     let views = views(&engines);
     let mut submit = spark(&engines, answers.to_str().expect("UTF-8"));
