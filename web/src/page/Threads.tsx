@@ -82,16 +82,20 @@ export function Threads() {
               <i class="swatch owning" /> has a lock that others wait for
             </span>
           )}
+          {summed && (
+            <span title="Contentions of which only the sum is kept; the paler, the less of the time">
+              <i class="swatch pale" style={{ background: COLOURS.monitor }} /> short ones, added up
+            </span>
+          )}
           <span class="hint push">
-            {summed && "Pale: short contentions, of which only the sum is kept; the paler, the less of the time. "}
-            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them. A name leads to the thread's flame graph; boxes, or clicks with Shift, choose several threads for one.
+            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : `${times(threads, "thread")}, most blocked first`}
           </span>
         </div>
         <Chosen lanes={all} names={names} />
         <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} owning={owning} />
       </section>
       {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
-      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording.</p>}
+      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
       {!stretch && !wanted && <Hint />}
     </>
   );
@@ -117,7 +121,7 @@ export function mainHolder(stretch: Stretch): Slice | undefined {
 }
 
 function Hint() {
-  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the owner.</p>;
+  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the owner; the arrow keys step through a lane. A name leads to the thread's flame graph; boxes, or clicks with Shift, choose several threads for one.</p>;
 }
 
 /** Leads to the flame graph of the threads that are chosen. */
