@@ -6,11 +6,13 @@ import { browser, open, report, scratch } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
-let file: string;
+let shop: string;
+let sampled: string;
 let sameFonts: boolean;
 
 beforeAll(async () => {
-  file = report(place.file("shop.html"), ["shop.jfr", "shop-after.jfr"]);
+  shop = report(place.file("shop.html"), ["shop.jfr", "shop-after.jfr"]);
+  sampled = report(place.file("sampled.html"), ["sampled.jfr"]);
   chromium = await browser();
   const now = await drawnWith(chromium);
   const kept = keptDrawnWith(now);
@@ -34,6 +36,7 @@ const PAGES: [name: string, address: string][] = [
   ["parks", "parks"],
   ["steal", "steal"],
   ["compare", "compare"],
+  ["sampled", "locks?pick=lock-name:Stock.lock&open=lock-name:Stock.lock"],
 ];
 
 const MEDIA = [
@@ -46,7 +49,7 @@ const MEDIA = [
 describe("the picture of", () => {
   it.each(PAGES)("%s is the one that is kept, light, dark and printed", async (name, address) => {
     const context = await chromium.newContext({ viewport: { width: 1280, height: 800 }, timezoneId: "UTC", locale: "en-US", reducedMotion: "reduce" });
-    const { page, complaints } = await open(context, `${file}#/${address}`);
+    const { page, complaints } = await open(context, `${name === "sampled" ? sampled : shop}#/${address}`);
     const wrong: string[] = [];
     for (const [medium, media, width] of MEDIA) {
       await page.emulateMedia(media);

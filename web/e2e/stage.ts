@@ -56,6 +56,7 @@ export interface Row {
   total_ns: number;
   count: number;
   max_ns: number;
+  interval?: { low_ns: number; high_ns: number; instants: number };
   children: Row[];
 }
 

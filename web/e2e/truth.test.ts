@@ -6,8 +6,10 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Answer, Aspect, Facts, Groups, Kind, Query, Scope } from "../src/data/contract";
 import { EmbeddedSource } from "../src/data/embedded";
+import { EstimateBook } from "../src/data/estimates";
 import { countsOf } from "../src/data/group";
 import { average, cut, snap, type Range } from "../src/data/intervals";
+import type { AnswerTo } from "../src/data/source";
 import { STATES, states } from "../src/data/states";
 import { duration, times } from "../src/text/units";
 import { ASPECT_WORDS } from "../src/text/words";
@@ -37,6 +39,7 @@ const PAGES: Shown[] = [
   ["sums of short contentions", "short.jfr", 0],
   ["the same, added up", "short.jfr", 64],
   ["thousands of threads and locks with hostile names", "hostile.jfr", 0],
+  ["sampled at random instants", "sampled.jfr", 0],
   ["no events", "empty.jfr", 0],
   ["of the JDK", golden("jfr-25.jfr.zst"), 0],
   ["of async-profiler", golden("async-profiler-4.1-jdk25.jfr.zst"), 0],
@@ -226,6 +229,8 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
 
   it("says how much of the time it knows no stacks of, and nothing is more than the whole", async () => {
     for (const by of [["lock-name", "owner-method"], ["owner-chain"], ["contender-thread", "contender-method", "owner-thread"], ["owner-method", "time"]] as Aspect[][]) {
+      // Of each estimated sum intervals have whole nanoseconds only.
+      if (by.includes("time") && name === "sampled.jfr") continue;
       for (const part of [null, [0.2, 0.4]] as ([number, number] | null)[]) {
         const made = cut(range(part), 7, facts.baseNs);
         const { from, to } = made;
@@ -241,8 +246,9 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
     }
   });
 
-  // A recording of one event of each kind has no threads that can have lived so.
-  if (!name.includes("headway-v")) it("never has more threads blocked, waiting and running than alive", async () => {
+  // A recording of one event of each kind has no threads that can have lived so; of one that samples it is not known when
+  // contentions that were added up took place.
+  if (!name.includes("headway-v") && name !== "sampled.jfr") it("never has more threads blocked, waiting and running than alive", async () => {
     const made = cut({ from: 0, to: facts.durationNs }, 300, facts.baseNs);
     const group = (kinds: Kind[], by: Aspect[]) => ask({ ask: "group", scope: scope({ kinds, to: made.to }), by, intervals: made.intervals, limit: 100_000 });
     const alive = await group(["alive"], ["time"]);
@@ -259,6 +265,33 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
     threads.total.forEach((total, at) => {
       if (threads.parent[at]! >= 0) expect(total).toBeLessThanOrEqual(made.length);
     });
+  });
+
+  it("has the report's interval of each share that is estimated, and none where all is exact", async () => {
+    const { whole } = embedded.answer({ ask: "whole", recording: 0 }) as AnswerTo<{ ask: "whole"; recording: number }>;
+    const { estimates } = whole;
+    const { sampling } = summary<{ sampling?: { instants: number } }>(name);
+    expect(facts.instants).toBe(sampling?.instants ?? 0);
+    expect(estimates.value.length > 0).toBe(name === "sampled.jfr");
+    if (!sampling) return;
+    // The report adds class and hash to what only one lock is called.
+    const path = (row: Row, above: string) => `${above}/${row.aspect === "lock-name" ? row.value.replace(/ \(.*/, "") : row.value}`;
+    const lines = (rows: Row[], above: string): string[] => rows.flatMap((row) => [`${path(row, above)}: ${intervalOf(row)}`, ...lines(row.children, path(row, above))]);
+    const names = embedded.names(0);
+    const frame = (id: number) => (names.frame(id).line > 0 ? `${names.text(names.frame(id).method)}:${names.frame(id).line}` : names.text(names.frame(id).method));
+    const chain = (id: number) => (id === 0 ? "unknown" : names.chain(id).map(frame).join());
+    const paths: string[][] = [];
+    const shown = estimates.value.map((value, at) => {
+      paths[at] = [...(paths[estimates.parent[at]!] ?? []), estimates.by[paths[estimates.parent[at]!]?.length ?? 0]!.endsWith("chain") ? chain(value) : names.text(value)];
+      return `/${paths[at]!.join("/")}: ${estimates.total[at]} ns, ${estimates.low[at]} to ${estimates.high[at]} by ${estimates.instants[at]}`;
+    });
+    expect(shown.sort()).toEqual(lines(breakdown(name, estimates.by).rows, "").sort());
+    // And what the page has of a row is what the report has: else it would show no interval.
+    const book = new EstimateBook(estimates);
+    const groups = await ask({ ask: "group", scope: scope({ kinds: BLOCKED }), by: ["lock-name", "owner-method", "contender-method"], intervals: 1, limit: 1000 });
+    const ids = (at: number): number[] => (at < 0 ? [] : [...ids(groups.parent[at]!), groups.value[at]!]);
+    const found = groups.value.flatMap((_, at) => book.of(estimates.by, ids(at), { total: groups.total[at]!, stopped: groups.stopped[at]! }) ?? []);
+    expect(found.length).toBe(groups.parent.filter((parent) => parent >= 0).length);
   });
 
   it("shows it in the browser", async () => {
@@ -321,13 +354,18 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
   }
 });
 
+/** A row's time and interval; where it has none it is exact. */
+function intervalOf({ total_ns, interval }: Row): string {
+  return `${total_ns} ns, ${interval?.low_ns ?? total_ns} to ${interval?.high_ns ?? total_ns} by ${interval?.instants ?? 0}`;
+}
+
 /** How long the page may take for a picture on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 /** As many rows has a table of the page at most. */
 const MOST_ROWS = 500;
 
 function rowsOfCsv(text: string): Line[] {
-  const rows = text.matchAll(/^1,("(?:[^"]|"")*"|[^,\r\n]*),(\d+),[^,]*,(\d+),(\d+)\r$/gm);
+  const rows = text.matchAll(/^1,("(?:[^"]|"")*"|[^,\r\n]*),(\d+),[^,]*,(\d+),(\d+)(?:,\d*,\d*,\d*)?\r$/gm);
   return [...rows].map(([, what = "", total, count, max]) => {
     const path = what.startsWith('"') ? what.slice(1, -1).replaceAll('""', '"') : what;
     return { path, total: Number(total), count: Number(count), max: Number(max) };

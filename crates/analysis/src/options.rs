@@ -11,6 +11,9 @@ use std::sync::Arc;
 pub struct Options {
     /// The breakdown of blocked time in `Report::rows`; may be empty.
     pub by: Vec<Aspect>,
+    /// Leaves `Report::rows` empty where all of it is exact, and keeps fewer combinations of their values:
+    /// for who asks only how far estimates may be off.
+    pub only_estimates: bool,
     /// Blocked stretches shorter than this are left out: a true minimum on
     /// the whole stretch, before any clipping to the range.
     pub min_duration: DurationNs,
@@ -37,6 +40,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             by: vec![Aspect::Lock, Aspect::OwnerMethod, Aspect::ContenderMethod],
+            only_estimates: false,
             min_duration: DurationNs::ZERO,
             from: None,
             to: None,

@@ -18,7 +18,7 @@ use ts_rs::TS;
 mod whole;
 
 pub use whole::{
-    Blocker, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
+    Blocker, Estimates, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
     Transactions, Whole,
 };
 
@@ -549,6 +549,10 @@ pub struct Facts {
     pub running_ns: u64,
     /// Blocked stretches.
     pub contentions: u64,
+    /// Random instants at which contentions and waits were sampled; 0 where everything was recorded.
+    /// Totals by lock, thread and time are exact all the same.
+    #[serde(default)]
+    pub instants: u64,
     /// How many pauses of the whole VM, and how long together.
     pub pauses: (u64, u64),
     /// What is wrong, in one or two sentences; names of code stand in backticks.

@@ -52,7 +52,8 @@ fn contract() -> String {
 }
 
 fn whole() -> String {
-    let text = declared!(HEAD.to_owned(), Whole, Pressure, LockPressure, Phase, ParkStatistics, Blocker, Steal);
+    let head = format!("{HEAD}import type {{ Aspect }} from \"./contract\";\n");
+    let text = declared!(head, Whole, Estimates, Pressure, LockPressure, Phase, ParkStatistics, Blocker, Steal);
     declared!(text, Machine, Quota, Spent, Transactions, Spread, HeldOff)
 }
 

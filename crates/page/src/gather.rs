@@ -5,7 +5,7 @@ use crate::measured::{Interval, Measured};
 use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, RowSum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
-use crate::{facts, links, whole};
+use crate::{estimates, facts, links, whole};
 use headway_analysis::monitor::{self, Basis, HolderId, Holders, OwnerSample, Slice, Stretch, StretchSink};
 use headway_analysis::park::statistics::{ParkTally, TallyOptions};
 use headway_analysis::park::{ParkWait, Synchronizer};
@@ -77,8 +77,9 @@ impl Gather {
     /// The same with names that have their ids already: of an earlier reading of the same file.
     pub fn with_names(rows: usize, names: Names) -> Gather {
         let bounds = Bounds { pressure_windows: MOST_WINDOWS, ..Bounds::offline() };
+        let by = estimates::BY.to_vec();
         Gather {
-            analysis: Analysis::new(Options { by: Vec::new(), bounds, ..Options::default() }),
+            analysis: Analysis::new(Options { by, only_estimates: true, bounds, ..Options::default() }),
             parks: ParkTally::new(TallyOptions::offline()),
             rows: Rows::new(rows, names),
             lives: FxHashMap::default(),
@@ -209,7 +210,8 @@ impl Gather {
         let start = self.rows.start.unwrap_or(end);
         self.parks.settle(TimeNs(u64::MAX));
         let (pressure, steal) = (report.pressure.as_ref(), report.steal.as_ref());
-        let whole = whole::of(pressure, steal, &self.parks, (start, end), &mut self.rows.names);
+        let mut whole = whole::of(pressure, steal, &self.parks, (start, end), &mut self.rows.names);
+        whole.estimates = Box::new(estimates::of(&report.rows, &self.rows.names));
         let mut facts = facts::of(facts, &report);
         facts.duration_ns = facts.duration_ns.max(end.since(start).0);
         facts.samples_weighted = self.weighted;

@@ -26,6 +26,7 @@ pub mod sources;
 pub mod table;
 
 mod beginning;
+mod estimates;
 mod facts;
 mod group;
 mod keys;

@@ -4,6 +4,7 @@ use crate::contract::{
     self, Blocker, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
     Transactions, Whole,
 };
+use crate::estimates;
 use crate::names::{bounded, Mentioned, Names};
 use headway_analysis::park::statistics::{BlockerStatistics, ParkTally};
 use headway_analysis::pressure::report::{LockPressure as ReportedLock, PhaseReport, PressureReport};
@@ -25,19 +26,21 @@ pub(crate) fn of(
         pressure: pressure.map(|report| of_pressure(report, names)).unwrap_or_default(),
         parks: of_parks(parks, start, end, names),
         steal: steal.map(of_steal),
+        ..Whole::default()
     }
 }
 
 /// The names that `whole` mentions.
 pub(crate) fn mentioned(whole: &Whole, names: &Names) -> contract::Names {
-    let mut told = Mentioned::of(names);
-    whole.pressure.locks.iter().for_each(|lock| told.lock(lock.lock));
+    let mut found = Mentioned::of(names);
+    estimates::mentioned(&whole.estimates, &mut found);
+    whole.pressure.locks.iter().for_each(|lock| found.lock(lock.lock));
     for blocker in &whole.parks.blockers {
-        told.lock(blocker.lock);
-        told.thread(blocker.thread);
-        told.chain(blocker.chain);
+        found.lock(blocker.lock);
+        found.thread(blocker.thread);
+        found.chain(blocker.chain);
     }
-    told.told()
+    found.told()
 }
 
 fn of_pressure(report: &PressureReport, names: &mut Names) -> Pressure {

@@ -577,6 +577,11 @@ runningNs: number,
  */
 contentions: number, 
 /**
+ * Random instants at which contentions and waits were sampled; 0 where everything was recorded.
+ * Totals by lock, thread and time are exact all the same.
+ */
+instants: number, 
+/**
  * How many pauses of the whole VM, and how long together.
  */
 pauses: [number, number], 

@@ -1,5 +1,6 @@
 // Made from crates/page/src/contract.rs and what is below it by its tests; edit that instead, then
 // HEADWAY_UPDATE=1 cargo test -p headway-page contract
+import type { Aspect } from "./contract";
 
 /**
  * What the analyses of the whole recording say.
@@ -16,7 +17,50 @@ parks: ParkStatistics,
 /**
  * What the environment took; `None` if the recording does not say.
  */
-steal: Steal | null, };
+steal: Steal | null, 
+/**
+ * How far blocked time by owner and call stack may be off.
+ */
+estimates: Estimates, };
+
+/**
+ * Rows of the breakdown of blocked time by `by`, those with most time, of a recording that samples
+ * contentions; none where everything is exact. A row comes after the one that it is a part of.
+ * Columns have one entry per row.
+ */
+export type Estimates = { 
+/**
+ * What the levels are values of.
+ */
+by: Array<Aspect>, 
+/**
+ * The row that it is a part of; -1 on the first level.
+ */
+parent: Array<number>, 
+/**
+ * Value of the level's aspect.
+ */
+value: Array<number>, 
+/**
+ * Blocked time without pauses of the VM.
+ */
+total: Array<number>, 
+/**
+ * Lower end of its interval of 95 %.
+ */
+low: Array<number>, 
+/**
+ * Its upper end.
+ */
+high: Array<number>, 
+/**
+ * Random instants at which it was seen; 0 where the time is exact.
+ */
+instants: Array<number>, 
+/**
+ * Rows with less time than these.
+ */
+leftOut: number, };
 
 /**
  * Critical section pressure: time spent acquiring a lock over the running time

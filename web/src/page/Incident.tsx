@@ -15,6 +15,7 @@ import { interval, duration, mean, moment, percent, times } from "../text/units"
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
 import { coverageOf, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
+import { Sampled } from "../view/Sampled";
 import { Bar, HAND_OFF, NoBlockedTime } from "./Overview";
 
 const MOST_PHASES = 8;
@@ -98,6 +99,7 @@ function OfLock({ name, locks }: { name: string; locks: Groups }) {
           <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
           {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.
         </p>
+        <Sampled />
         {others.length > 0 && (
           <p class="hint">
             Other locks {view.value.range ? "in this range" : "of the recording"}:

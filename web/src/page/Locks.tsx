@@ -1,15 +1,17 @@
 import { useMemo } from "preact/hooks";
-import type { Aspect, Kind } from "../data/contract";
+import type { Aspect, Groups, Kind } from "../data/contract";
+import type { Estimate, EstimateBook } from "../data/estimates";
 import { ASPECTS, pathOf, stepsOf } from "../state/address";
-import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useNames } from "../state/asking";
+import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useEstimates, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
-import { count, duration, percent, times } from "../text/units";
+import { between, count, duration, percent, times } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
 import { byType } from "../view/Flame";
 import { Narrowed } from "../view/Narrowed";
+import { Between, Sampled } from "../view/Sampled";
 import { StackGraph } from "../view/StackGraph";
 import { keyOf } from "../data/keys";
 import { Longest } from "../view/Longest";
@@ -31,6 +33,24 @@ const COLUMNS: Column<TreeRow>[] = [
     cell: (row) => <span class="number">{row.rest ? "" : duration(row.max)}</span> },
 ];
 
+/** Widths beside the columns of estimates. */
+const NARROW: Record<string, string> = { text: "minmax(150px, 1fr)", share: "64px", count: "62px" };
+
+/** What a recording that samples has besides: of the shares of `by` that are estimated. */
+function estimated(by: Aspect[], { estimates, totalNs }: { estimates: EstimateBook; totalNs: number }): Column<TreeRow>[] {
+  const found = (row: TreeRow) => (row.rest ? null : estimates.of(by, row.path, row));
+  return [
+    { id: "interval", title: "95 % interval", why: "The share is estimated by random instants: 95 % of such intervals contain the true one. Empty where the share is exact, or its interval is not known", width: "98px", value: (row) => found(row)?.low ?? -1,
+      cell: (row) => <span class="number">{shareBetween(found(row), totalNs)}</span> },
+    { id: "instants", title: "instants", why: "Random instants at which this was seen", width: "62px", value: (row) => found(row)?.instants ?? 0,
+      cell: (row) => <span class="number">{found(row) ? count(found(row)!.instants) : ""}</span> },
+  ];
+}
+
+function shareBetween(found: Estimate | null, totalNs: number): string {
+  return found ? between(percent(found.low / totalNs), percent(found.high / totalNs)) : "";
+}
+
 const MODES = [
   ["chains", "Both call chains"],
   ["waiting", "Waiting stacks"],
@@ -42,8 +62,10 @@ const MODES = [
 export function Locks() {
   const { by, open, pick } = view.value;
   const whole = useDuration();
-  const tree = useTree(scopeOf(view.value, whole), by, open, pick);
-  const [mode, sort] = modes(view.value.mode);
+  const tree = useTree(scopeOf(view.value, whole), by, open);
+  const estimates = useEstimates(view.value.recording);
+  const columns = useMemo(() => (estimates && tree ? [...COLUMNS.map((one) => ({ ...one, width: NARROW[one.id] ?? one.width })), ...estimated(by, { estimates, totalNs: tree.totalNs })] : COLUMNS), [estimates, tree]);
+  const [mode, sort] = modes(view.value.mode, columns);
   if (!tree) return <p aria-busy="true">…</p>;
   const toggle = (row: TreeRow) => {
     const others = open.filter((path) => path !== row.id && !path.startsWith(`${row.id}/`));
@@ -54,15 +76,15 @@ export function Locks() {
       <section class="card">
         <h2 class="away">Blocked time</h2>
         <Aspects by={by} />
-        {tree.unknown.length > 0 && <p class="problem" role="alert">This recording has no {tree.unknown.map((key) => `“${key}”`).join(", ")}: the address is of another one.</p>}
         {tree.rows.length === 0 ? (
           <p class="empty"><NoBlockedTime /></p>
         ) : (
           <>
-            <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={COLUMNS} idOf={(row) => row.id} childrenOf={(row) => row.children}
+            <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children}
               canOpen={(row) => !row.leaf} open={open} onToggle={toggle} selected={pick.length > 0 ? pathOf(pick) : null}
               onSelect={(row) => !row.rest && show({ pick: row.steps }, false)} sort={sort} onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
-            <Foot tree={tree} />
+            <Sampled />
+            <Foot tree={tree} by={by} estimates={estimates} />
           </>
         )}
       </section>
@@ -87,10 +109,10 @@ export function Locks() {
 }
 
 /** The page's mode is the panel and the order of the table. */
-function modes(mode: string): [string, string] {
+function modes(mode: string, columns: Column<TreeRow>[]): [string, string] {
   const [panel, sort] = mode.split(".", 2);
   const known = MODES.some(([name]) => name === panel);
-  const sortable = COLUMNS.some((column) => column.id === sort?.replace(/^-/, ""));
+  const sortable = columns.some((column) => column.id === sort?.replace(/^-/, ""));
   return [known ? panel! : "chains", sortable ? sort! : "-total"];
 }
 
@@ -127,12 +149,16 @@ function Aspects({ by }: { by: Aspect[] }) {
   );
 }
 
-function Foot({ tree }: { tree: Tree }) {
+function Foot({ tree, by, estimates }: { tree: Tree; by: Aspect[]; estimates: EstimateBook | null }) {
   const table = () => {
-    const lines: (string | number)[][] = [["level", "what", "total_ns", "share", "count", "max_ns"]];
+    const lines: (string | number)[][] = [["level", "what", "total_ns", "share", "count", "max_ns", ...(estimates ? ["low_ns", "high_ns", "instants"] : [])]];
+    const interval = (row: TreeRow) => {
+      const found = estimates?.of(by, row.path, row);
+      return found ? [found.low, found.high, found.instants] : ["", "", ""];
+    };
     const add = (rows: TreeRow[]) => {
       for (const row of rows) {
-        lines.push([row.steps.length, row.full, row.total, row.share, row.count, row.max]);
+        lines.push([row.steps.length, row.full, row.total, row.share, row.count, row.max, ...(estimates ? interval(row) : [])]);
         add(row.children ?? []);
       }
     };
@@ -170,17 +196,19 @@ function Chains() {
   const { pick, search } = view.value;
   const scope = scopeOf(view.value, whole, undefined, pick);
   const answers = useAnswers(grouping(scope, ["contender-chain"], 30), grouping(scope, ["contender-chain", "owner-chain"], 30));
+  const estimates = useEstimates(view.value.recording);
   const pairs = useMemo(() => pairsOf(answers?.[1]), [answers]);
   if (!answers) return <p aria-busy="true">…</p>;
   const at = Math.min(Math.max(0, Number(search) || 0), Math.max(0, pairs.length - 1));
   const pair = pairs[at];
   if (!pair) return <p class="empty">No blocked time here.</p>;
+  const found = estimates?.ofPair(pair.contender, pair.owner, pair);
   const go = (to: number) => show({ search: to > 0 ? String(to) : "" }, false);
   return (
     <>
       <p class="foot" title="Pairs of call chains, most blocked time first">
         <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
-        pair {at + 1} of {pairs.length}: {duration(pair.total)} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
+        pair {at + 1} of {pairs.length}: {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
         <button type="button" class="small" disabled={at >= pairs.length - 1} aria-label="cheaper pair" onClick={() => go(at + 1)}>▸</button>
       </p>
       <div class="pair">
@@ -197,14 +225,15 @@ interface Pair {
   contender: number;
   owner: number;
   total: number;
+  stopped: number;
   count: number;
 }
 
-function pairsOf(groups: { parent: number[]; value: number[]; total: number[]; stretches: number[] } | undefined): Pair[] {
+function pairsOf(groups: Groups | undefined): Pair[] {
   if (!groups) return [];
   const pairs = groups.value.flatMap((owner, at) => {
     const parent = groups.parent[at]!;
-    return parent < 0 ? [] : [{ contender: groups.value[parent]!, owner, total: groups.total[at]!, count: groups.stretches[at]! }];
+    return parent < 0 ? [] : [{ contender: groups.value[parent]!, owner, total: groups.total[at]!, stopped: groups.stopped[at]!, count: groups.stretches[at]! }];
   });
   return pairs.sort((a, b) => b.total - a.total);
 }

@@ -2,7 +2,7 @@ import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPa
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { linesOver } from "../data/spent";
-import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useSource } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
@@ -15,6 +15,7 @@ import { Heat } from "../view/Heat";
 import { useDuration } from "../view/FilterBar";
 import { LockMap } from "../view/LockMap";
 import { Plot } from "../view/Plot";
+import { Between, Sampled } from "../view/Sampled";
 import { VirtualThreads } from "./VirtualThreads";
 
 const WORST = 5;
@@ -126,6 +127,7 @@ function Answers() {
       <p class="lead">
         <b>{duration(owners.totalNs)}</b> blocked in {times(owners.count, "contention")}.
       </p>
+      <Sampled />
       <table class="plain answers">
         <thead>
           <tr>
@@ -271,23 +273,30 @@ function NothingBlocked() {
 /** The method that held the lock longest, or that nobody did. */
 function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: number }) {
   const names = useNames(view.value.recording);
+  const estimates = useEstimates(view.value.recording);
   const [first, second] = below(owners, lock);
   if (!first) return <>unknown</>;
   const known = first.value > 0 ? first : second;
   const free = first.value === 0 ? handedOver(owners, lock) : 0;
+  const estimate = (one: Below) => {
+    const found = estimates?.of(OF_OWNERS, [lock, one.value], one);
+    return found && <Between found={found} format={(ns) => percent(ns / total)} />;
+  };
+  // The interval is that of all time without an owner.
+  const freeEstimate = free === first.total && estimate(first);
   const descheduled = owners.descheduled[placeOf(owners, lock)] ?? 0;
   // A method that held it for a hundredth of the time is not the cause.
   const nobody = free > total / 2;
   return (
     <>
       {nobody && <>hand-off</>}
-      {nobody && <small>{percent(free / total)} of it: the lock had been released, and the next thread had not run yet</small>}
-      {known && nobody && <small>{split(names.text(known.value))[1]} owned it for {percent(known.total / total)}</small>}
+      {nobody && <small>{percent(free / total)}{freeEstimate} of it: the lock had been released, and the next thread had not run yet</small>}
+      {known && nobody && <small>{split(names.text(known.value))[1]} owned it for {percent(known.total / total)}{estimate(known)}</small>}
       {known && !nobody && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
-      {known && !nobody && <small>owned it for {percent(known.total / total)} of that</small>}
+      {known && !nobody && <small>owned it for {percent(known.total / total)} of that{estimate(known)}</small>}
       {free > 0 && !nobody && (
         <small title="The lock had been released, and the next thread had not run yet: too few CPUs, or a lock convoy">
-          {percent(free / total)} hand-off
+          {percent(free / total)} hand-off{freeEstimate}
         </small>
       )}
       {!known && free === 0 && <>unknown</>}
@@ -299,6 +308,8 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
     </>
   );
 }
+
+const OF_OWNERS = ["lock-name", "owner-method"] as const;
 
 /** That the lock was free. */
 export const HAND_OFF = HOWS.indexOf("hand-over");
@@ -320,10 +331,17 @@ function tops(groups: Groups): { value: number; total: number }[] {
   return groups.value.flatMap((value, at) => (groups.parent[at]! < 0 ? [{ value, total: groups.total[at]! }] : []));
 }
 
+/** A group of the second level. */
+interface Below {
+  value: number;
+  total: number;
+  stopped: number;
+}
+
 /** Groups of the second level below a value. */
-function below(groups: Groups, value: number): { value: number; total: number }[] {
+function below(groups: Groups, value: number): Below[] {
   const parent = placeOf(groups, value);
-  return groups.value.flatMap((one, at) => (groups.parent[at] === parent && parent >= 0 ? [{ value: one, total: groups.total[at]! }] : []));
+  return groups.value.flatMap((one, at) => (groups.parent[at] === parent && parent >= 0 ? [{ value: one, total: groups.total[at]!, stopped: groups.stopped[at]! }] : []));
 }
 
 function When({ phases, whole }: { phases: Phase[]; whole: number }) {

@@ -7,7 +7,8 @@ import { csv, save } from "../text/download";
 import { duration, percent, times } from "../text/units";
 import { Typed, useDuration } from "../view/FilterBar";
 import { byType } from "../view/Flame";
-import { Narrowed } from "../view/Narrowed";
+import { isNarrowed, Narrowed, NONE_CHOSEN } from "../view/Narrowed";
+import { Sampled } from "../view/Sampled";
 import { StackGraph } from "../view/StackGraph";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { Bar } from "./Overview";
@@ -78,8 +79,9 @@ export function Profile() {
         <Typed label="search" title="Marks methods whose name contains this and says how much time they are in" size={16} value={search} empty="method" onTyped={(text) => show({ search: text }, false)} />
       </div>
       <Narrowed />
+      {chosen !== "cpu" && chosen !== "wall" && <Sampled />}
       {!stacks && <p aria-busy="true">…</p>}
-      {stacks && total === 0 && sandwich === "" && <p class="empty">{empty}</p>}
+      {stacks && total === 0 && sandwich === "" && <p class="empty">{isNarrowed() ? NONE_CHOSEN : empty}</p>}
       {stacks && (total! > 0 || sandwich !== "") && (form === "tree" ? (
         <ContextTree stacks={stacks} fold={fold} format={format} search={search} />
       ) : form === "flat" ? (

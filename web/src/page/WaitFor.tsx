@@ -12,6 +12,7 @@ import { duration, percent, times } from "../text/units";
 import { split } from "../text/frames";
 import { NoBlockedTime } from "./Overview";
 import { useDuration } from "../view/FilterBar";
+import { Sampled } from "../view/Sampled";
 import { valueText } from "./tree";
 
 const MOST_EDGES = 40;
@@ -57,6 +58,7 @@ export function WaitFor() {
       <section class="card">
         <h2 class="away">Who waits for whom</h2>
         {tabs}
+        <Sampled />
         {blame.edges.length > 0 ? (
           <Graph edges={drawn.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(names, contender, owner, edge)} />
         ) : (

@@ -19,6 +19,8 @@ export interface TreeRow {
   share: number;
   stopped: number;
   approximate: number;
+  /** Values of the row and those above it. */
+  path: number[];
   /** True for time of which the values of this level are unknown. */
   rest?: boolean;
   /** Undefined while not asked for; no list at the last level. */
@@ -33,8 +35,6 @@ export interface Tree {
   leftOut: number;
   /** Time at the edges of the range that is in no row; estimated. */
   atEdges: number;
-  /** What the address selects or opens and the recording does not have. */
-  unknown: string[];
 }
 
 const MOST_ROWS = 500;
@@ -62,13 +62,13 @@ export function valueText(names: NameBook, by: Aspect, value: number): { text: s
   }
 }
 
-export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]): Tree | null {
+export function useTree(scope: Scope, by: Aspect[], open: string[]): Tree | null {
   const source = useSource();
   const names = source.names(scope.recording);
   const [tree, setTree] = useState<Tree | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const newest = useRef(0);
-  const key = JSON.stringify([source.generation, scope, by, open, pick]);
+  const key = JSON.stringify([source.generation, scope, by, open]);
   useEffect(() => {
     const mine = ++newest.current;
     build().then(
@@ -78,12 +78,10 @@ export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]
     async function build(): Promise<Tree> {
       const top = await ask(source, grouping(scope, by.slice(0, 1), MOST_ROWS));
       const opened = new Set(open);
-      const rows = await level(top, []);
+      const rows = await level(top, [], []);
       const atEdges = isByStack(scope) ? top.restNs : 0;
-      const named = [...pick, ...open.flatMap(stepsOf)];
-      const { unknown } = await ask(source, grouping({ ...scope, within: named }, [], 1));
-      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut, atEdges, unknown: [...new Set(unknown)] };
-      async function level(groups: Groups, above: Step[]): Promise<TreeRow[]> {
+      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut, atEdges };
+      async function level(groups: Groups, above: Step[], values: number[]): Promise<TreeRow[]> {
         const aspect = by[above.length]!;
         const told = await Promise.all(
           groups.value.map(async (value, at) => {
@@ -93,7 +91,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]
             let children: TreeRow[] | undefined;
             if (!leaf && opened.has(id)) {
               const next = grouping({ ...scope, within: [...scope.within, ...steps] }, [by[steps.length]!], MOST_ROWS);
-              children = await level(await ask(source, next), steps);
+              children = await level(await ask(source, next), steps, [...values, value]);
             }
             const total = groups.total[at]!;
             return {
@@ -106,6 +104,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]
               share: top.totalNs > 0 ? total / top.totalNs : 0,
               stopped: groups.stopped[at]!,
               approximate: groups.approximate[at]!,
+              path: [...values, value],
               children,
               leaf,
             };
@@ -124,7 +123,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]
 function restRow(total: number, steps: Step[], all: number): TreeRow {
   const text = "stack not known";
   const full = "Short contentions whose stacks are kept by longer intervals, or by thread group and lock name, than their time is";
-  return { id: `${pathOf(steps)}/rest`, steps, text, full, total, count: 0, max: 0, share: all > 0 ? total / all : 0, stopped: 0, approximate: 0, rest: true, children: undefined, leaf: true };
+  return { id: `${pathOf(steps)}/rest`, steps, text, full, total, count: 0, max: 0, share: all > 0 ? total / all : 0, stopped: 0, approximate: 0, path: [], rest: true, children: undefined, leaf: true };
 }
 
 /** Paths that still make sense when the aspects are others. */

@@ -1,7 +1,8 @@
 // Questions of components, answered once and remembered.
 import { createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
 import type { Aspect, Filter, Kind, Query, Scope } from "../data/contract";
+import { EstimateBook } from "../data/estimates";
 import type { NameBook } from "../data/names";
 import type { AnswerTo, Source } from "../data/source";
 import { cut, snap, type Cut, type Range } from "../data/intervals";
@@ -55,6 +56,13 @@ export function useAnswers<Q extends Query[]>(...queries: Q): { [K in keyof Q]: 
   }, [key]);
   if (problem) throw problem;
   return told?.answers ?? null;
+}
+
+/** How far estimates of a recording that samples may be off; null where everything is exact, or not known yet. */
+export function useEstimates(recording: number): EstimateBook | null {
+  const answers = useAnswers({ ask: "whole" as const, recording });
+  const isSampled = (factsOf(recording)?.instants ?? 0) > 0;
+  return useMemo(() => (answers && isSampled ? new EstimateBook(answers[0].whole.estimates) : null), [answers, isSampled]);
 }
 
 const CONTENTION: Record<View["kind"], Kind[]> = { all: ["monitor", "juc"], monitor: ["monitor"], juc: ["juc"] };

@@ -5,7 +5,7 @@ import { csv } from "./download";
 import { parts, split, withoutPackage } from "./frames";
 import { pieces } from "./sentence";
 import { shellWord } from "./shell";
-import { axisEnd, count, duration, interval, moment, parseMoment, percent } from "./units";
+import { axisEnd, between, count, duration, interval, moment, parseMoment, percent } from "./units";
 
 describe("numbers", () => {
   it("look as in the table that the command line shares", () => {
@@ -30,6 +30,10 @@ describe("numbers", () => {
 it("an interval is as exact as its ends", () => {
   const shown = [[8e9, 17e9], [8.5e9, 10e9], [0, 0.25e9]].map(([from, to]) => interval({ from: from!, to: to! }, 24e9));
   expect(shown).toEqual(["8 s–17 s", "8.5 s–10 s", "0 s–0.25 s"]);
+});
+
+it("an interval of values has their unit once if it is the same", () => {
+  expect([between("58 %", "66 %"), between("812 us", "1.20 ms"), between("0 %", "< 0.1 %")]).toEqual(["58 to 66 %", "812 us to 1.20 ms", "0 to < 0.1 %"]);
 });
 
 describe("the axis of a chart", () => {

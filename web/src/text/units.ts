@@ -65,6 +65,12 @@ export function percent(share: number): string {
   return `${sign}${count(Math.round(value))} %`;
 }
 
+/** An interval, of its ends with their unit: `58 to 66 %`. */
+export function between(low: string, high: string): string {
+  const unit = high.slice(high.lastIndexOf(" "));
+  return `${low.endsWith(unit) ? low.slice(0, -unit.length) : low} to ${high}`;
+}
+
 /** Reads `12.5`, `12.5s`, `300ms`, `40us`, `7ns` (seconds if no unit); null if it is none of these. */
 export function parseMoment(text: string): number | null {
   const match = /^\s*(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);

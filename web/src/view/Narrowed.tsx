@@ -8,9 +8,18 @@ type List = keyof typeof TITLES;
 /** Threads that are named one by one; more of them are a number. */
 const MOST_NAMED = 8;
 
-export function Narrowed() {
+/** True if the view leaves call stacks out. */
+export function isNarrowed(): boolean {
   const { focus, drop, threads } = view.value;
-  if (focus.length + drop.length + threads.length === 0) return null;
+  return focus.length + drop.length + threads.length > 0;
+}
+
+/** Why a graph of the chosen call stacks is empty. */
+export const NONE_CHOSEN = "None of the chosen call stacks has such time in this range and filter; “all stacks” shows all of them.";
+
+export function Narrowed() {
+  const { threads } = view.value;
+  if (!isNarrowed()) return null;
   const without = (list: List, name: string) => show({ [list]: view.value[list].filter((one) => one !== name), zoom: "" });
   const isNamed = (list: List) => list !== "threads" || threads.length <= MOST_NAMED;
   return (
@@ -38,6 +47,6 @@ export function Narrowed() {
 }
 
 /** A thread's name, of its key `request-1#21`. */
-function nameOf(key: string): string {
+export function nameOf(key: string): string {
   return key.replace(/#\d+$/, "");
 }

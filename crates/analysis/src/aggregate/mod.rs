@@ -134,6 +134,8 @@ type Tuple = SmallVec<[NodeValue; 2]>;
 
 /// So many shared slices are walked as quickly as they are looked up.
 const FEW: usize = 8;
+/// So many combinations of contender and owner are kept for who asks for estimates only, whose totals come from elsewhere.
+const MOST_ESTIMATED: usize = 1 << 15;
 /// Stands for a holder that has no cell yet.
 const NO_TUPLE: u32 = u32::MAX;
 
@@ -143,6 +145,7 @@ pub(crate) struct Aggregate {
     tree: Tree,
     /// Length of the intervals if the breakdown is by time.
     interval: Option<DurationNs>,
+    only_estimates: bool,
     side_ids: Numbering,
     /// The side asked for last: one stretch asks more than once.
     latest_side: Option<(Side, u32)>,
@@ -183,6 +186,7 @@ impl Aggregate {
         Aggregate {
             tree: Tree::new(&options.by),
             interval: by_time.then_some(options.time_bucket.max(DurationNs(1))),
+            only_estimates: options.only_estimates,
             side_ids: Numbering::default(),
             latest_side: None,
             sides: Vec::new(),
@@ -543,7 +547,9 @@ impl Aggregate {
         let lock = self.lock(side.lock);
         let of_contender = |aspect: &Aspect| !is_owner_aspect(*aspect) && *aspect != Aspect::Time;
         let aspects = self.tree.by().iter().copied().filter(of_contender);
-        let tuple = aspects.map(|aspect| contender_value(aspect, &side, names)).collect();
+        let is_full = self.only_estimates && self.tuples.len() >= MOST_ESTIMATED;
+        let shown = if is_full { folded_side(side.kind) } else { side };
+        let tuple = aspects.map(|aspect| contender_value(aspect, &shown, names)).collect();
         let tuple = self.tuple(tuple);
         let id = self.sides.len() as u32;
         self.sides.push(SideCell { side, lock, tuple, total: 0, is_virtual: None, is_service: None });
@@ -586,6 +592,9 @@ impl Aggregate {
     fn path(&mut self, key: PathKey, kind: Kind) -> u32 {
         if let Some(path) = self.path_ids.get(&key) {
             return *path;
+        }
+        if self.only_estimates && self.path_ids.len() >= MOST_ESTIMATED {
+            return self.fold(kind);
         }
         if self.path_ids.len() >= self.bound {
             self.folded += 1;
@@ -654,6 +663,9 @@ impl Aggregate {
     pub fn rows(&self, names: &Names, groups: &LockGroups) -> Vec<Row> {
         let interval = self.interval.unwrap_or(DurationNs(1));
         let strata = self.strata(names);
+        if self.only_estimates && strata.is_none() {
+            return Vec::new();
+        }
         let whole = Whole { ns: self.blocked_ns, interval, strata: strata.as_ref() };
         self.tree.rows(names, groups, whole)
     }

@@ -147,7 +147,11 @@ fn sampled(played: &Played, window: u64, seed: u64) -> Vec<Event> {
 }
 
 fn analyse(events: &[Event], by: &[Aspect]) -> Report {
-    let mut analysis = Analysis::new(Options { by: by.to_vec(), ..Options::default() });
+    analyse_as(Options { by: by.to_vec(), ..Options::default() }, events)
+}
+
+fn analyse_as(options: Options, events: &[Event]) -> Report {
+    let mut analysis = Analysis::new(options);
     definitions().iter().for_each(|event| analysis.feed(event));
     events.iter().for_each(|event| analysis.feed(event));
     analysis.finish()
@@ -266,6 +270,18 @@ fn intervals_contain_the_exact_time_in_95_percent_of_draws() {
         let part = right as f64 / intervals as f64;
         assert!((0.93..=0.97).contains(&part), "{aspect:?}: {right} of {intervals} intervals are right");
     }
+}
+
+#[test]
+fn who_asks_for_estimates_only_gets_the_rows_of_a_recording_that_samples() {
+    let played = play(Play { acquisitions: 8_000, ..PLAY });
+    let by = [Aspect::LockName, Aspect::OwnerMethod];
+    let only = |events: &[Event]| {
+        analyse_as(Options { by: by.to_vec(), only_estimates: true, ..Options::default() }, events).rows
+    };
+    let events = sampled(&played, 500_000, 9);
+    assert_eq!(only(&events), analyse(&events, &by).rows);
+    assert!(!analyse(&played.events, &by).rows.is_empty() && only(&played.events).is_empty());
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Recordings of one kind each: waits and notifies, locks of `java.util.concurrent`, sums of short
-//! contentions, a file that was cut off.
+//! contentions, contentions sampled at random instants, a file that was cut off.
 
 use super::{at, random, Scene, CONDITION, MS};
 use headway_model::event::{
     MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
-    ParkBegin, ParkLimit, ParkOutcome, ShortParks, Spent, SpentOn, StopTheWorld, ThreadDef, ThreadPoint, Unpark,
-    WaitOutcome,
+    ParkBegin, ParkLimit, ParkOutcome, Sampling, ShortParks, Spent, SpentOn, StopTheWorld, ThreadDef, ThreadPoint,
+    Unpark, WaitOutcome,
 };
+use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::path::Path;
 
@@ -273,6 +274,95 @@ pub fn short(path: &Path) -> Result<(), Box<dyn Error>> {
     }
     scene.play(events);
     scene.end(END)
+}
+
+/// Two locks, each with two methods that own it in turn, sampled: contentions in which no random
+/// instant lies are added up once a second, of each thread and lock.
+pub fn sampled(path: &Path) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path, &[("sampling_window", "5000000 ns")])?;
+    let sampling = Sampling { time: at(MS), window: DurationNs(5 * MS), seed: 7, ..Sampling::default() };
+    let schedule = Schedule::new(sampling);
+    let threads: Vec<ThreadId> = (0..8).map(|n| scene.thread(100 + n, &format!("request-{n}"))).collect();
+    let owners = [scene.thread(200, "indexer"), scene.thread(201, "seller")];
+    for thread in threads.iter().chain(&owners) {
+        scene.put(Event::ThreadStart(ThreadPoint { time: at(MS), thread: *thread }));
+    }
+    scene.put(Event::Sampling(sampling));
+    let names = [("com.acme.shop.Shelf", "Stock.lock"), ("com.acme.shop.Desk", "Orders.lock")];
+    let locks: Vec<LockId> = (1..).zip(names).map(|(id, (class, name))| scene.lock(id, class, name)).collect();
+    let mut chain = |leaf: &str| scene.chain(&[leaf, "java.lang.Thread.run:1583"]);
+    let wanted = ["com.acme.shop.Stock.reserve:44", "com.acme.shop.Stock.list:51"].map(&mut chain);
+    let owned = ["com.acme.shop.Stock.rebuild:77", "com.acme.shop.Stock.sell:90"].map(&mut chain);
+    let mut next = random();
+    let mut events: Vec<(u64, Event)> = Vec::new();
+    for (lock, waiters) in locks.into_iter().zip(threads.chunks(4)) {
+        let mut sums = Sums::default();
+        let mut time = 3 * MS;
+        while time < END - 20 * MS {
+            let from = time + 200_000 + next(900_000) as u64;
+            let by = usize::from(next(10) < if lock.0 == 1 { 3 } else { 6 });
+            let mut hold = Hold { lock, owner: owners[by], owned: owned[by], exit: from + 400_000, is_seen: false };
+            hold.exit += next(3_000_000) as u64;
+            time = hold.exit;
+            for thread in waiters {
+                let (start, chain) = (from + next(300_000) as u64, wanted[usize::from(next(4) == 0)]);
+                time += 20_000;
+                match schedule.hits(at(start), at(time)) {
+                    true => hold.block(*thread, chain, (start, time), &mut events),
+                    false => sums.add(*thread, lock, (start, time)),
+                }
+            }
+            hold.end(&mut events);
+        }
+        events.extend(sums.events());
+    }
+    scene.play(events);
+    scene.end(END)
+}
+
+/// A lock is owned for some time while others are blocked on it.
+struct Hold {
+    lock: LockId,
+    owner: ThreadId,
+    owned: ChainId,
+    exit: u64,
+    /// True if a contention was recorded.
+    is_seen: bool,
+}
+
+impl Hold {
+    fn block(&mut self, thread: ThreadId, chain: ChainId, (from, to): (u64, u64), events: &mut Vec<(u64, Event)>) {
+        self.is_seen = true;
+        let (lock, owner, start) = (self.lock, self.owner, at(from));
+        let begin = MonitorEnter { time: start, thread, lock, chain, owner, seq: Seq::NONE };
+        let end = MonitorEntered { time: at(to), start, thread, lock, chain, ..MonitorEntered::default() };
+        events.extend([(from, Event::MonitorEnter(begin)), (to, Event::MonitorEntered(end))]);
+    }
+
+    fn end(self, events: &mut Vec<(u64, Event)>) {
+        let Hold { lock, owner: thread, owned: chain, exit, is_seen } = self;
+        let end = MonitorExit { time: at(exit), thread, lock, chain, ..MonitorExit::default() };
+        events.extend(is_seen.then_some((exit, Event::MonitorExit(end))));
+    }
+}
+
+/// Number and time of what is not recorded one by one, by second, thread and lock.
+#[derive(Default)]
+struct Sums(BTreeMap<(u64, ThreadId, LockId), (u64, u64)>);
+
+impl Sums {
+    fn add(&mut self, thread: ThreadId, lock: LockId, (from, to): (u64, u64)) {
+        let sum = self.0.entry((to / (1_000 * MS), thread, lock)).or_default();
+        *sum = (sum.0 + 1, sum.1 + to - from);
+    }
+
+    fn events(self) -> impl Iterator<Item = (u64, Event)> {
+        self.0.into_iter().map(|((second, thread, lock), (count, total))| {
+            let end = ((second + 1) * 1_000 * MS).min(END) - MS;
+            let (time, chain, on, total) = (at(end), ChainId::NONE, SpentOn::Monitor, DurationNs(total));
+            (end, Event::Spent(Spent { time, thread, lock, chain, on, count, total }))
+        })
+    }
 }
 
 /// The first part of a recording, as a full disk leaves it: it ends in the middle of an event.

@@ -496,5 +496,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     kinds::queue(&directory.join("queue.jfr"))?;
     kinds::pool(&directory.join("pool.jfr"))?;
     kinds::short(&directory.join("short.jfr"))?;
+    kinds::sampled(&directory.join("sampled.jfr"))?;
     shop(&directory.join("empty.jfr"), 0, 0)
 }

@@ -1,6 +1,7 @@
 //! What only an analysis of the whole recording can tell; it follows neither the
 //! page's range nor its filter.
 
+use super::Aspect;
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
@@ -16,6 +17,34 @@ pub struct Whole {
     pub parks: ParkStatistics,
     /// What the environment took; `None` if the recording does not say.
     pub steal: Option<Steal>,
+    /// How far blocked time by owner and call stack may be off.
+    #[serde(default)]
+    pub estimates: Box<Estimates>,
+}
+
+/// Rows of the breakdown of blocked time by `by`, those with most time, of a recording that samples
+/// contentions; none where everything is exact. A row comes after the one that it is a part of.
+/// Columns have one entry per row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Estimates {
+    /// What the levels are values of.
+    pub by: Vec<Aspect>,
+    /// The row that it is a part of; -1 on the first level.
+    pub parent: Vec<i32>,
+    /// Value of the level's aspect.
+    pub value: Vec<u32>,
+    /// Blocked time without pauses of the VM.
+    pub total: Vec<u64>,
+    /// Lower end of its interval of 95 %.
+    pub low: Vec<u64>,
+    /// Its upper end.
+    pub high: Vec<u64>,
+    /// Random instants at which it was seen; 0 where the time is exact.
+    pub instants: Vec<u64>,
+    /// Rows with less time than these.
+    pub left_out: u64,
 }
 
 /// Critical section pressure: time spent acquiring a lock over the running time

@@ -1,0 +1,22 @@
+// What of a recording that samples is estimated, and how far it may be off. Where everything was
+// recorded nothing of this is shown.
+import type { Estimate } from "../data/estimates";
+import { factsOf } from "../state/opened";
+import { view } from "../state/view";
+import { between, times } from "../text/units";
+
+/** Which times are exact and which are estimates. */
+export function Sampled() {
+  const instants = factsOf(view.value.recording)?.instants ?? 0;
+  if (instants === 0) return null;
+  return (
+    <p class="hint" title="Intervals of 95 % are shown for the whole recording without a filter, by lock name, owner, waiter and their call stacks">
+      Sampled at {times(instants, "random instant")}: times by lock, thread and moment are exact; by owner and call stack they are estimates.
+    </p>
+  );
+}
+
+/** The interval of an estimate, behind it: ` (58 to 66 %, 412 instants)`. */
+export function Between({ found, format }: { found: Estimate; format: (ns: number) => string }) {
+  return <span title="95 % confidence interval"> ({between(format(found.low), format(found.high))}, {times(found.instants, "instant")})</span>;
+}
