@@ -591,7 +591,42 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   }, 600_000);
 });
 
+/** Addresses that name what the recording does not have, and what the page says. */
+const NOT_THERE: [address: string, sentence: string][] = [
+  ["profile?mode=blocked&threads=nobody%239", "there is no thread “nobody”"],
+  ["profile?mode=blocked&focus=no.Such.method", "there is no method “no.Such.method”"],
+  ["profile?mode=blocked&drop=no.Such.method", "there is no method “no.Such.method”"],
+  ["profile?mode=blocked&sandwich=no.Such.method", "there is no method “no.Such.method”"],
+  ["profile?mode=blocked&zoom=1.2", "zooms into a frame that is not here"],
+  ["locks?pick=lock-name:Stick.lock", "there is no lock name “Stick.lock”"],
+  ["locks?open=lock-name:Stick.lock", "there is no lock name “Stick.lock”"],
+  ["overview?thread=nobody", "no thread's name contains “nobody”"],
+  ["overview?lock=%3DStick.lock", "no lock is called “Stick.lock”"],
+  ["overview?method=nothing", "a method on its call stack whose name contains “nothing”"],
+  ["overview?range=99000000000000-99000000000009", "before the time range begins"],
+  ["overview?recording=1", "names a second recording"],
+  ["threads?contention=monitor@1@nobody%239", "There is no single blocked on a monitor of nobody"],
+  ["locks?kind=rwlock", "there is no kind of lock “rwlock”"],
+];
+
 describe("the page in one file", () => {
+  it("says of each thing in an address that the recording does not have it, and drops it from there", async () => {
+    const one = report(place.file("one.html"), ["shop.jfr"]);
+    const { page, context, complaints } = await visit(one);
+    for (const [address, sentence] of NOT_THERE) {
+      await page.goto(`${one}#/${address}`);
+      const problem = page.locator(".problem", { hasText: sentence });
+      await problem.waitFor();
+      expect(await page.locator(".problem").count(), address).toBe(1);
+      await page.getByRole("button", { name: address.includes("zoom") ? "whole graph" : "drop it" }).click();
+      await problem.waitFor({ state: "detached" });
+      await page.locator("main .card").first().waitFor();
+      expect(new URL(page.url()).hash).not.toMatch(/nobody|no\.Such|zoom|Stick|nothing|range|recording|rwlock/);
+    }
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows the longest waits of the report, before the locks if they are more, and leads to them", async () => {
     const { waits, blocked_ns } = summary<{ waits: { method: string; total_ns: number; idle: boolean }[]; blocked_ns: number }>("crowd.jfr");
     const [longest] = waits.filter((wait) => !wait.idle);

@@ -11,7 +11,7 @@ import { Locks } from "./Locks";
 import { Phases } from "./Phases";
 import { Services } from "./Services";
 import { Versions } from "./Versions";
-import { address, problems, view } from "./view";
+import { address, problems, show, view } from "./view";
 
 const TITLES: Record<PageName, string> = { services: "Services", locks: "Locks", versions: "Versions", hosts: "Hosts", phases: "Phases" };
 
@@ -34,7 +34,7 @@ export function FleetApp({ opening: { store } }: { opening: FleetOpening }) {
       <Filters />
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
-        <Problems of={problems} />
+        <Problems of={problems} drop={() => show({}, false)} />
         <Guard key={page}>{BODIES[page]()}</Guard>
       </main>
     </>

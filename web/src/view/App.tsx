@@ -7,6 +7,7 @@ import { FilterBar } from "./FilterBar";
 import { Guard } from "./Guard";
 import { Header, Problems } from "./Header";
 import { Arriving, First, Live, Over } from "./Live";
+import { NotThere } from "./NotThere";
 import { Timeline } from "./Timeline";
 import { Compare } from "../page/Compare";
 import { Incident } from "../page/Incident";
@@ -44,13 +45,26 @@ const BODIES: Record<PageName, () => ComponentChildren> = {
 
 /** The page, or until anything is known of its recordings, how far they were read. */
 export function App() {
-  return useSource().opening.recordings.length === 0 ? <Arriving /> : <Pages />;
+  const { recordings } = useSource().opening;
+  if (recordings.length === 0) return <Arriving />;
+  return view.value.recording < recordings.length ? <Pages /> : <NoSecond />;
+}
+
+/** The address is of a comparison, and one of its recordings is here. */
+function NoSecond() {
+  return (
+    <main>
+      <p class="card problem" role="alert">
+        The address names a second recording, and there is one here. <button type="button" class="small" onClick={() => show({ recording: 0 })}>drop it</button>
+      </p>
+    </main>
+  );
 }
 
 function Pages() {
   const { opening } = useSource();
   const { page, recording } = view.value;
-  const facts = opening.recordings[recording] ?? opening.recordings[0]!;
+  const facts = opening.recordings[recording]!;
   const isOpenedToCompare = opening.recordings.length === 2 && location.hash === "";
   useEffect(() => {
     if (isOpenedToCompare) show({ page: "compare" }, false);
@@ -76,9 +90,12 @@ function Pages() {
       )}
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
-        <Problems of={problems} />
+        <Problems of={problems} drop={() => show({}, false)} />
         <First />
         <Over />
+        <Guard key={`address ${recording} ${beginning}`} quiet>
+          <NotThere />
+        </Guard>
         <Guard key={`${page} ${recording} ${beginning}`}>{BODIES[page]()}</Guard>
       </main>
     </>

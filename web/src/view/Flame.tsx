@@ -60,6 +60,7 @@ export function Flame({ root, ...props }: Props & { root: FlameRoot }) {
   return (
     <Graph {...props} hasMiddle={false} whole={root} shown={top} make={make} above={way.slice(0, -1)} matching={search(root, props.search)}
       onPick={(box) => onZoom([...path, ...pathTo(box)])} onPickAbove={(depth) => onZoom(zoom.slice(0, depth))}>
+      {path.length < zoom.length && <b class="problem" role="alert">The address zooms into a frame that is not here. </b>}
       {zoom.length > 0 && <button type="button" class="small" onClick={() => onZoom([])}>whole graph</button>}
     </Graph>
   );

@@ -38,13 +38,13 @@ export function Header<Name extends string>({ pages, titles, current, hrefOf, fi
   );
 }
 
-/** What of the address cannot be shown. */
-export function Problems({ of }: { of: Signal<string[]> }) {
+/** What of the address cannot be shown; `drop` leaves it out of the address, too. */
+export function Problems({ of, drop }: { of: Signal<string[]>; drop: () => void }) {
   if (of.value.length === 0) return null;
   return (
     <p class="card problem" role="alert">
       This address cannot be followed in full: {of.value.join("; ")}.{" "}
-      <button type="button" class="small" onClick={() => (of.value = [])}>close</button>
+      <button type="button" class="small" onClick={drop}>drop it</button>
     </p>
   );
 }

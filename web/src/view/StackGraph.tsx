@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { flame, sandwich, type FlameNode, type FlameOptions, type Stacks } from "../data/flame";
 import { show, view } from "../state/view";
 import { percent } from "../text/units";
+import { isNarrowed, NONE_CHOSEN } from "./Narrowed";
 import { Flame, SandwichGraph, type Meaning } from "./Flame";
 
 interface Props {
@@ -28,7 +29,7 @@ export function StackGraph({ stacks, before, options, why, label, empty, meaning
   );
   const own = made.pair?.callees;
   const has = (node: FlameNode) => node[meaning.side] > 0;
-  if (made.root !== null) return has(made.root) ? <Flame root={made.root} {...{ why, label, meaning, search }} /> : <p class="empty">{empty}</p>;
+  if (made.root !== null) return has(made.root) ? <Flame root={made.root} {...{ why, label, meaning, search }} /> : <p class="empty">{isNarrowed() ? NONE_CHOSEN : empty}</p>;
   if (!own || !has(own)) {
     return <p class="empty">No call stack here has “{method}”. <button type="button" class="small" onClick={() => show({ sandwich: "" })}>whole graph</button></p>;
   }
