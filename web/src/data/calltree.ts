@@ -67,27 +67,34 @@ export class Methods {
 }
 
 const START = 1024;
+/** Nodes that a stack adds, more or less: a tree that has room at once need not grow, which takes as long as filling it. */
+const NODES_OF_A_STACK = 16;
 
 export class CallTree {
   /** Nodes so far; the first one is the root. A parent comes before its children. */
   length = 1;
-  parent = new Int32Array(START);
-  method = new Int32Array(START);
-  first = new Int32Array(START);
-  next = new Int32Array(START);
-  total = new Float64Array(START);
-  before = new Float64Array(START);
-  self = new Float64Array(START);
+  parent: Int32Array<ArrayBuffer>;
+  method: Int32Array<ArrayBuffer>;
+  first: Int32Array<ArrayBuffer>;
+  next: Int32Array<ArrayBuffer>;
+  total: Float64Array<ArrayBuffer>;
+  before: Float64Array<ArrayBuffer>;
+  self: Float64Array<ArrayBuffer>;
   /** Totals by piece, node by node. */
   totalPieces: Float64Array<ArrayBuffer>;
   beforePieces: Float64Array<ArrayBuffer>;
   /** Nodes by parent and method: open addressing. */
-  #slots = new Int32Array(2 * START);
+  #slots: Int32Array<ArrayBuffer>;
 
-  /** `pieces`: into how many each total is divided. */
-  constructor(readonly methods: Methods, readonly pieces: number) {
-    this.totalPieces = new Float64Array(START * pieces);
-    this.beforePieces = new Float64Array(START * pieces);
+  /** `pieces`: into how many each total is divided; `stacks`: how many there are. */
+  constructor(readonly methods: Methods, readonly pieces: number, stacks: number) {
+    // Where totals are divided a node takes much more room: that of nodes that there are.
+    const room = pieces > 0 ? START : Math.max(START, 2 ** Math.ceil(Math.log2(NODES_OF_A_STACK * Math.max(1, stacks))));
+    [this.parent, this.method, this.first, this.next] = [new Int32Array(room), new Int32Array(room), new Int32Array(room), new Int32Array(room)];
+    [this.total, this.before, this.self] = [new Float64Array(room), new Float64Array(room), new Float64Array(room)];
+    this.#slots = new Int32Array(2 * room);
+    this.totalPieces = new Float64Array(room * pieces);
+    this.beforePieces = new Float64Array(room * pieces);
   }
 
   child(parent: number, method: number): number {

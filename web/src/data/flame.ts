@@ -53,7 +53,7 @@ type Side = "total" | "before";
 /** The tree of all stacks, and the same of a recording compared with. */
 export function flame(stacks: Stacks, options: FlameOptions, before?: Stacks): FlameRoot {
   const methods = methodsOf(stacks.names);
-  const tree = new CallTree(methods, stacks.pieces ?? 0);
+  const tree = new CallTree(methods, stacks.pieces ?? 0, stacks.groups.value.length);
   for (const [from, side] of sides(stacks, before)) {
     for (const stack of stacksOf(from)) {
       const path = methods.ofChain(stack.chain, from.names);
@@ -78,7 +78,7 @@ export interface Sandwich {
  */
 export function sandwich(stacks: Stacks, method: string, fold: boolean, before?: Stacks): Sandwich {
   const methods = methodsOf(stacks.names);
-  const [callers, callees] = [new CallTree(methods, stacks.pieces ?? 0), new CallTree(methods, stacks.pieces ?? 0)];
+  const [callers, callees] = [new CallTree(methods, stacks.pieces ?? 0, stacks.groups.value.length), new CallTree(methods, stacks.pieces ?? 0, stacks.groups.value.length)];
   let own = 0;
   for (const [from, side] of sides(stacks, before)) {
     for (const stack of stacksOf(from)) {

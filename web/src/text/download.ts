@@ -19,6 +19,8 @@ function cell(value: string | number): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+
 /** A drawing with its colours written into it, as a separate file. */
 export function svgText(drawing: SVGSVGElement): string {
   const copy = drawing.cloneNode(true) as SVGSVGElement;
@@ -28,9 +30,12 @@ export function svgText(drawing: SVGSVGElement): string {
     for (const name of ["fill", "stroke", "stroke-width", "font-size", "font-family", "opacity"]) {
       element.setAttribute(name, style.getPropertyValue(name));
     }
+    if (element instanceof SVGRectElement) element.setAttribute("height", style.height);
+    const tip = element.matches("g[aria-label]") && element.querySelector("title") === null ? element.getAttribute("aria-label") : null;
+    if (tip !== null) element.append(Object.assign(document.createElementNS(SVG, "title"), { textContent: tip }));
     element.removeAttribute("class");
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("xmlns", SVG);
   const { width, height } = drawing.getBoundingClientRect();
   copy.setAttribute("width", String(width));
   copy.setAttribute("height", String(height));

@@ -124,7 +124,7 @@ function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, mea
         <Actions name={isMethod(box.node) ? box.node.name : ""} actions={actions} />
       </div>
       <div class="flamescroll">
-        <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached}
+        <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached} tip={<Tip node={hover} describe={describe} />}
           onReach={(at) => setChosen({ made, at })} onPick={onPick} {...(onPickAbove ? { onPickAbove } : {})} onHover={(node) => (hover.value = node)}
           onKey={(key) => isMethod(box.node) && actions.some((action) => action.key === key && (action.run(), true))} />
       </div>
@@ -148,6 +148,11 @@ function useWidth(place: { current: HTMLDivElement | null }): number {
 /** What is under the pointer; drawn alone, so that pointing costs the same however many frames there are. */
 function Said({ node, describe, why }: { node: Signal<FlameNode | null>; describe: (node: FlameNode) => string; why: string }) {
   return <span class="hint" title={why}>{node.value ? describe(node.value) : why}</span>;
+}
+
+/** The tooltip of the frame under the pointer: one element for all frames. */
+function Tip({ node, describe }: { node: Signal<FlameNode | null>; describe: (node: FlameNode) => string }) {
+  return node.value && <title>{describe(node.value)}</title>;
 }
 
 /** True for what the recording calls a method: not the root, folded frames, or what is unknown. */

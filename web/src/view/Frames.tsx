@@ -1,4 +1,5 @@
 // The frames of a flame graph as a drawing that mouse and keyboard can use. Preact binds names as text.
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { FlameNode } from "../data/flame";
 import { neighbour, type Box, type Layout } from "../data/flamelayout";
@@ -28,11 +29,13 @@ interface Props {
   onHover: (node: FlameNode | null) => void;
   /** True if the first frame stands between callers and callees. */
   hasMiddle: boolean;
+  /** Says what is pointed at. */
+  tip: ComponentChildren;
   /** Any other key while a frame has the focus; true if it meant something. */
   onKey: (key: string) => boolean;
 }
 
-export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, onPick, onPickAbove, onHover, onKey, hasMiddle }: Props) {
+export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, onPick, onPickAbove, onHover, onKey, hasMiddle, tip }: Props) {
   const drawing = useRef<SVGSVGElement>(null);
   const { boxes, strips } = layout;
   const [first, rows] = useMemo(() => extent(layout), [layout]);
@@ -60,7 +63,12 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
     takesFocus = false;
   }, [layout]);
   const drawn = useMemo(
-    () => boxes.map((box, at) => <Frame key={`${box.row < 0 ? "^" : ""}${box.node.id}`} at={at} box={box} y={y(box.row)} colour={colour(box.node)} text={describe(box.node)} found={search !== "" && box.node.name.toLowerCase().includes(search)} reached={at === reached} middle={hasMiddle && at === 0} />),
+    () => boxes.map((box, at) => {
+      const { node, row, x0, x1 } = box;
+      const found = search !== "" && node.name.toLowerCase().includes(search);
+      const marks = `${found ? "found" : ""}${hasMiddle && at === 0 ? " middle" : ""}` || undefined;
+      return shape(`${row < 0 ? "^" : ""}${node.id}`, node, [x0, y(row), x1 - x0], found ? "var(--found)" : colour(node), describe(node), { class: marks, tabindex: at === reached ? 0 : -1, "data-frame": at });
+    }),
     [layout, above.length, colour, search, reached],
   );
   return (
@@ -68,9 +76,10 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
       onClick={(event) => { const box = boxAt(event); if (box) onPick(box); }}
       onMouseOver={(event) => onHover(boxAt(event)?.node ?? null)} onMouseLeave={() => onHover(null)}
       onFocusIn={(event) => { const box = boxAt(event); if (box) { onReach(boxes.indexOf(box)); onHover(box.node); } }} onFocusOut={() => onHover(null)}>
+      {tip}
       {above.map((node, depth) => (
-        <Shape key={`above ${depth}`} node={node} x={0} y={depth * ROW} width={width} colour="var(--folded)" text={describe(node)}
-          rest={{ role: "button", tabindex: 0, onClick: () => onPickAbove?.(depth), onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && onPickAbove?.(depth) }} />
+        shape(`above ${depth}`, node, [0, depth * ROW, width], "var(--folded)", describe(node),
+          { tabindex: 0, onClick: () => onPickAbove?.(depth), onMouseOver: (event: MouseEvent) => (event.stopPropagation(), onHover(node)), onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && onPickAbove?.(depth) })
       ))}
       <path class="narrow" aria-hidden="true" d={strips.map(({ row, x0, x1 }) => `M${x0.toFixed(1)} ${y(row)}H${x1.toFixed(1)}v${ROW - 1}H${x0.toFixed(1)}z`).join("")} />
       {drawn}
@@ -85,17 +94,13 @@ function extent({ boxes }: Layout): [first: number, rows: number] {
   return [first, rows.reduce((a, b) => Math.max(a, b), 0) - first + 1];
 }
 
-function Frame({ at, box, y, colour, text, found, reached, middle }: { at: number; box: Box; y: number; colour: string; text: string; found: boolean; reached: boolean; middle: boolean }) {
-  return <Shape node={box.node} x={box.x0} y={y} width={box.x1 - box.x0} colour={found ? "var(--found)" : colour} text={text} rest={{ role: "button", class: `${found ? "found" : ""}${middle ? " middle" : ""}`, tabindex: reached ? 0 : -1, "data-frame": at }} />;
-}
-
-function Shape({ node, x, y, width, colour, text, rest }: { node: FlameNode; x: number; y: number; width: number; colour: string; text: string; rest: object }) {
+/** A frame: plain elements, no component, because a graph has more than a thousand. What it is in words is a tooltip only while it is pointed at. */
+function shape(key: string, node: FlameNode, [x, y, width]: [number, number, number], colour: string, text: string, rest: object) {
   const shown = fitted(split(node.name)[1], Math.floor((width - 8) / LETTER));
   return (
-    <g aria-label={text} {...rest}>
-      <rect x={x} y={y} width={Math.max(0.5, width - 0.6)} height={ROW - 1} style={{ fill: colour }} rx={1.5} />
+    <g key={key} role="button" aria-label={text} {...rest}>
+      <rect x={x} y={y} width={Math.max(0.5, width - 0.6)} fill={colour} />
       {shown && <text x={x + 4} y={y + 14}>{shown}</text>}
-      <title>{text}</title>
     </g>
   );
 }
