@@ -11,7 +11,7 @@ export function Sampled() {
   if (instants === 0) return null;
   return (
     <p class="hint" title="Intervals of 95 % are shown for the whole recording without a filter, by lock name, owner, waiter and their call stacks">
-      Sampled at {times(instants, "random instant")}: times by lock, thread and moment are exact; by owner and call stack they are estimates.
+      Sampled at {times(instants, "random instant")}: times by lock and thread are exact, within a second as its mean; by owner and call stack they are estimates.
     </p>
   );
 }

@@ -2,12 +2,13 @@
 //! shorter than a minimum, or no random instant lay in them.
 
 use super::Analysis;
+use crate::aggregate::Range;
 use crate::monitor::{Kind, StretchSink, Sum};
 use crate::park::{ParkWait, Synchronizer};
 use crate::sampled::{Drawn, Share};
 use crate::waits::Context;
 use headway_model::event::{ShortParks, Spent};
-use headway_model::{DurationNs, Event, TimeNs};
+use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 
 impl Analysis {
     pub(super) fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn StretchSink) {
@@ -40,12 +41,14 @@ impl Analysis {
         self.threads.acts(thread, time);
         let start = self.start_of_sum(time, total);
         let sum = Sum::without_owner(Kind::Conditional, (lock, thread, chain), (start, time), count, total);
-        self.sampled.keep_waits(sum);
+        let born = self.born(thread);
+        self.sampled.keep_waits(sum, born);
     }
 
     /// Where a recording samples, a sum waits for what says where its time was spent.
     fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
-        if let Some(sum) = self.sampled.keep(sum) {
+        let born = self.born(sum.thread);
+        if let Some(sum) = self.sampled.keep(sum, born) {
             self.add_sum(&sum, None, also);
         }
     }
@@ -81,6 +84,12 @@ impl Analysis {
         self.waits.sum(wait, sum, &mut context);
         also.waited_sum(wait, sum);
         self.accounts.waited_sum(sum.thread, sum.total_ns);
+    }
+
+    /// When a thread began; 0 where that was before the recording.
+    fn born(&self, thread: ThreadId) -> TimeNs {
+        let all = Range { from: TimeNs(0), to: TimeNs(u64::MAX) };
+        self.threads.span(thread, all).map_or(TimeNs(0), |(born, _)| born)
     }
 
     /// When contentions began that ended then: as late as is possible, but not before the recording.

@@ -125,7 +125,10 @@ pub(crate) struct Sampled {
     bound: usize,
     report: SamplingReport,
     latest_instant: TimeNs,
-    /// Up to when sums were shared out.
+    /// When the latest contention of all sums so far ended.
+    latest_sum: TimeNs,
+    /// The same of those that were shared out: the agent takes the sums of all threads at once, so
+    /// that what is in later ones began after it.
     since: TimeNs,
 }
 
@@ -145,18 +148,18 @@ impl Sampled {
         self.schedules.any_samples()
     }
 
-    /// Keeps a sum of contentions or parks until it is known where it was spent; gives it back
-    /// if there is no room, or nothing is sampled.
-    pub fn keep(&mut self, sum: Sum) -> Option<Sum> {
-        self.keep_as(How::of(sum.kind), sum)
+    /// Keeps a sum of contentions or parks of a thread that was `born` then, until it is known where it
+    /// was spent; gives it back if there is no room, or nothing is sampled.
+    pub fn keep(&mut self, sum: Sum, born: TimeNs) -> Option<Sum> {
+        self.keep_as(How::of(sum.kind), sum, born)
     }
 
     /// The same of waits by `Object.wait`. What there is no room for has no place.
-    pub fn keep_waits(&mut self, sum: Sum) {
-        self.keep_as(How::Waited, sum);
+    pub fn keep_waits(&mut self, sum: Sum, born: TimeNs) {
+        self.keep_as(How::Waited, sum, born);
     }
 
-    fn keep_as(&mut self, how: How, mut sum: Sum) -> Option<Sum> {
+    fn keep_as(&mut self, how: How, mut sum: Sum, born: TimeNs) -> Option<Sum> {
         if !self.is_used() || sum.chain.is_some() || sum.count == 0 {
             return Some(sum);
         }
@@ -167,8 +170,11 @@ impl Sampled {
             return Some(sum);
         }
         self.waiting += 1;
-        // It began after what was shared out last.
-        sum.start = sum.start.max(self.since.min(sum.time));
+        // Its contentions lie anywhere since those were shared out that came before, and not one behind
+        // the other at the end.
+        let sampling = self.schedules.all().first().map_or(TimeNs(0), Schedule::from);
+        sum.start = self.since.max(sampling).max(born).min(sum.time);
+        self.latest_sum = self.latest_sum.max(sum.time);
         let key = Key { how, lock: sum.lock };
         self.sums.entry(key).or_default().push(sum);
         None
@@ -245,7 +251,7 @@ impl Sampled {
 
     /// Shares out what can be of what ended up to `watermark`. `class` says of which class a lock is.
     pub fn share_out(&mut self, watermark: TimeNs, class: impl Fn(LockId) -> Arc<str>) -> Vec<Share> {
-        self.since = self.since.max(watermark);
+        self.since = self.latest_sum.max(watermark);
         let mut shares = Vec::new();
         let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
         for (key, sums) in std::mem::take(&mut self.sums) {

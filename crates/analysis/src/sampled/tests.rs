@@ -60,7 +60,7 @@ fn by_chain(shares: &[Share]) -> Vec<(u64, u64, u64)> {
 fn sums_are_shared_out_in_proportion_and_stay_exact() {
     let mut sampled = sampling();
     for (thread, count, ns) in [(1, 10, 4_000), (2, 7, 3_000), (3, 3, 1_003)] {
-        assert_eq!(sampled.keep(sum(5, thread, count, ns)), None);
+        assert_eq!(sampled.keep(sum(5, thread, count, ns), TimeNs(0)), None);
     }
     seen(&mut sampled, 5, 1, 71, 300.0);
     seen(&mut sampled, 5, 3, 72, 100.0);
@@ -80,13 +80,13 @@ fn sums_are_shared_out_in_proportion_and_stay_exact() {
 #[test]
 fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
     let mut sampled = sampling();
-    assert_eq!(sampled.keep(sum(5, 1, 1, 100)), None);
-    assert_eq!(sampled.keep(sum(50, 1, 2, 200)), None);
+    assert_eq!(sampled.keep(sum(5, 1, 1, 100), TimeNs(0)), None);
+    assert_eq!(sampled.keep(sum(50, 1, 2, 200), TimeNs(0)), None);
     seen(&mut sampled, 6, 9, 71, 10.0);
     assert_eq!(by_chain(&sampled.share_out(TimeNs(0), class)), [(71, 100, 1)]);
     seen(&mut sampled, 60, 9, 72, 10.0);
     assert_eq!(by_chain(&sampled.share_out(TimeNs(0), class)), [(72, 200, 2)]);
-    assert_eq!(sampled.keep(sum(5, 1, 4, 400)), None);
+    assert_eq!(sampled.keep(sum(5, 1, 4, 400), TimeNs(0)), None);
     let rest = sampled.rest();
     assert_eq!((rest.len(), rest[0].total_ns, sampled.report.unknown_ns), (1, 400, 400));
 }
@@ -94,11 +94,11 @@ fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
 #[test]
 fn without_sampling_with_a_call_stack_or_without_room_a_sum_is_not_kept() {
     let one = sum(5, 1, 1, 100);
-    assert_eq!(Sampled::new(9).keep(one), Some(one));
+    assert_eq!(Sampled::new(9).keep(one, TimeNs(0)), Some(one));
     let with_stack = Sum { chain: ChainId(4), ..one };
-    assert_eq!(sampling().keep(with_stack), Some(with_stack));
+    assert_eq!(sampling().keep(with_stack, TimeNs(0)), Some(with_stack));
     let mut full = Sampled { bound: 0, ..sampling() };
-    assert_eq!(full.keep(one), Some(one));
+    assert_eq!(full.keep(one, TimeNs(0)), Some(one));
     assert_eq!(full.report.unknown_ns, 100);
 }
 

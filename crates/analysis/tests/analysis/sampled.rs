@@ -493,3 +493,21 @@ fn owners_of_locks_of_which_nothing_was_seen_are_theirs() {
     assert!(first.contains("(8000 locks)") || first.contains("(8,000 locks)"), "{first}");
     assert!(first.contains("owned them for") && !first.contains("not recorded"), "{first}");
 }
+
+/// When in a second the contentions were that were added up, nobody knows: they are not at its end.
+#[test]
+fn what_was_added_up_is_spread_over_its_time() {
+    let played = play(Play { threads: 6, locks: 1, acquisitions: 60_000, hold_ns: 60_000, think_ns: 500_000, ..PLAY });
+    let options = Options { by: vec![Aspect::Time], time_bucket: DurationNs(SECOND / 10), ..Options::default() };
+    let mut analysis = Analysis::new(options);
+    definitions().iter().for_each(|event| analysis.feed(event));
+    sampled(&played, 20_000_000, 3).iter().for_each(|event| analysis.feed(event));
+    let report = analysis.finish();
+    assert!(report.sampling.as_ref().unwrap().added_up > 40_000, "{:?}", report.sampling);
+    let whole = played.end.0 / (SECOND / 10);
+    let mean = report.blocked_ns as f64 / (played.end.0 as f64 / (SECOND / 10) as f64);
+    let ratios: Vec<f64> = report.rows.iter().map(|row| row.total_ns as f64 / mean).collect();
+    assert!(whole > 30 && report.rows.len() as u64 >= whole, "{whole} intervals, {} rows", report.rows.len());
+    let far = ratios.iter().filter(|ratio| !(0.75..1.25).contains(*ratio)).count();
+    assert!(far <= 3, "{far} of {} intervals are far from their mean: {ratios:.2?}", ratios.len());
+}

@@ -14,6 +14,8 @@ use std::error::Error;
 use std::path::Path;
 
 const END: u64 = 4_000 * MS;
+/// What was added up is written so often.
+const SECOND: u64 = 1_000 * MS;
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 const SEMAPHORE: &str = "java.util.concurrent.Semaphore$NonfairSync";
 
@@ -316,6 +318,7 @@ pub fn sampled(path: &Path) -> Result<(), Box<dyn Error>> {
         }
         events.extend(sums.events());
     }
+    events.extend((1..END / SECOND).map(|second| (second * SECOND, Event::Watermark(at(second * SECOND)))));
     scene.play(events);
     scene.end(END)
 }
@@ -352,13 +355,13 @@ struct Sums(BTreeMap<(u64, ThreadId, LockId), (u64, u64)>);
 
 impl Sums {
     fn add(&mut self, thread: ThreadId, lock: LockId, (from, to): (u64, u64)) {
-        let sum = self.0.entry((to / (1_000 * MS), thread, lock)).or_default();
+        let sum = self.0.entry((to / SECOND, thread, lock)).or_default();
         *sum = (sum.0 + 1, sum.1 + to - from);
     }
 
     fn events(self) -> impl Iterator<Item = (u64, Event)> {
         self.0.into_iter().map(|((second, thread, lock), (count, total))| {
-            let end = ((second + 1) * 1_000 * MS).min(END) - MS;
+            let end = ((second + 1) * SECOND).min(END) - MS;
             let (time, chain, on, total) = (at(end), ChainId::NONE, SpentOn::Monitor, DurationNs(total));
             (end, Event::Spent(Spent { time, thread, lock, chain, on, count, total }))
         })
