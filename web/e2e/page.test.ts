@@ -503,7 +503,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     expect(await again.page.getByLabel("Selected contention").locator("h2").innerText()).toBe(said);
     const alert = again.page.getByRole("alert");
     for (const [hash, text] of [
-      ["#/locks?pick=lock-name:Stick.lock", "This recording has no “Stick.lock”"],
+      ["#/locks?pick=lock-name:Stick.lock", "there is no lock name “Stick.lock”"],
       ["#/threads?contention=monitor@17@request-1%2321", "There is no single"],
       ["#/nowhere?range=9-1", "there is no page “nowhere”; no time range is “9-1”"],
     ] as const) {
