@@ -199,7 +199,7 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    /// Finds the stretches in which the suspect's holder was blocked elsewhere. False if there
+    /// Finds the contentions and waits of the suspect's owner in that time. False if there
     /// are none.
     fn meanwhile(&mut self, suspect: &Suspect, lock_of: &impl Fn(LockId) -> Option<LockId>) -> bool {
         let names = &*self.names;

@@ -506,7 +506,7 @@ impl<'a> Adding<'a> {
             }
             level = next;
         }
-        groups.names = told.told();
+        groups.names = told.into_names();
         groups
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn lanes(
         let segment = Segment { start, span, total, kind: rows[0].kind, longest, joined };
         segment.draw(&mut lanes[place_of_lane], &mut spans[place_of_lane], pixel);
     }
-    Lanes { threads: order.len(), lanes, names: told.told() }
+    Lanes { threads: order.len(), lanes, names: told.into_names() }
 }
 
 /// Threads in scope: most blocked first, then most of anything else.
@@ -137,7 +137,7 @@ pub(crate) fn longest(
     found.truncate(limit);
     let mut told = Mentioned::of(recording.names());
     let stretches = found.iter().filter_map(|(_, place)| tell(recording, *place, &mut told)).collect();
-    (stretches, told.told())
+    (stretches, told.into_names())
 }
 
 /// Everything about a contention of a thread that begins at a moment.
@@ -157,7 +157,7 @@ pub(crate) fn stretch(
     };
     let place = recording.table().rows().iter().position(is_it);
     let stretch = place.and_then(|place| tell(recording, place, &mut told));
-    (stretch, told.told())
+    (stretch, told.into_names())
 }
 
 fn tell(recording: &Recording, place: usize, told: &mut Mentioned<'_>) -> Option<Stretch> {

@@ -457,7 +457,7 @@ impl<'a> Mentioned<'a> {
         }
     }
 
-    pub fn told(self) -> contract::Names {
+    pub fn into_names(self) -> contract::Names {
         self.told
     }
 }

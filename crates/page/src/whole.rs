@@ -40,7 +40,7 @@ pub(crate) fn mentioned(whole: &Whole, names: &Names) -> contract::Names {
         found.thread(blocker.thread);
         found.chain(blocker.chain);
     }
-    found.told()
+    found.into_names()
 }
 
 fn of_pressure(report: &PressureReport, names: &mut Names) -> Pressure {

@@ -412,7 +412,7 @@ impl Group {
         text
     }
 
-    /// `; 80 % of the waits (by time) were ended by `Job.finish` in `worker-*``.
+    /// `; 80 % of the waits (by time) were ended by Job.finish in worker-*`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let part = percent(share(ns, self.total));
