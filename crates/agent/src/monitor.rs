@@ -8,6 +8,7 @@
 use crate::agent::{Agent, Observer};
 use crate::chain::LockEvent;
 use crate::clock;
+use crate::exchanged::Awaited;
 use crate::jni::{Jni, Ref};
 use crate::locks::{self, Lock};
 use crate::observing::observer;
@@ -481,10 +482,15 @@ fn observe_waited(agent: &'static Agent, slot: &'static Slot, begun: &Begun, out
     if outcome != WaitOutcome::Notified {
         return observer().returned(slot);
     }
-    agent.samples.got(&slot.exchanged, begun.lock, begun.chain, time);
+    agent.samples.got(&slot.exchanged, awaited(begun), time);
     observer().woken(slot);
     // Until it has the monitor again.
     observer().block(slot);
+}
+
+/// What was waited for.
+fn awaited(begun: &Begun) -> Awaited {
+    Awaited { lock: begun.lock, chain: begun.chain, since: begun.start }
 }
 
 /// When a wait that is sampled was over: at the notify, if it was seen. That the waiter noticed
@@ -508,7 +514,11 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Wai
         true => agent.owner_of(monitor),
     };
     let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
-    agent.samples.gave(&slot.exchanged, waiting.lock, waiting.chain, time);
+    let of_platform = match waiter {
+        Waiting::Platform(waiter) => Some(&waiter.exchanged),
+        Waiting::Virtual(_) => None,
+    };
+    agent.samples.gave(&slot.exchanged, awaited(&waiting), of_platform, time);
     let begun =
         Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: thread.0, ..Begun::default() };
     let waiter = match waiter {

@@ -13,6 +13,7 @@ use super::Counting;
 use crate::agent::{Agent, Observer};
 use crate::chain::Side;
 use crate::clock;
+use crate::exchanged::{Awaited, Exchanged};
 use crate::jni::{Jni, Ref};
 use crate::observing::observer;
 use crate::pressure::capture as pressure;
@@ -288,7 +289,8 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         }
     }
     if outcome == ParkOutcome::Unparked && !current.is_virtual {
-        agent.samples.got(&slot.exchanged, begin.blocker, begin.chain, time);
+        let awaited = Awaited { lock: begin.blocker, chain: begin.chain, since: begin.time };
+        agent.samples.got(&slot.exchanged, awaited, time);
     }
     match outcome {
         _ if current.is_virtual => {}
@@ -466,13 +468,12 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     }
     let mut seq = if schedule.is_some() { Given::UNRECORDED } else { parks().next_seq() };
     let mut blocker = LockId::NONE;
-    let mut give = |park: &InProgress, permit: &Permit| {
+    let mut give = |park: &InProgress, permit: &Permit, waiter: Option<&Exchanged>| {
         if schedule.is_some_and(|schedule| ends_a_recorded_park(agent, park, &schedule, time)) {
             seq = parks().next_seq();
         }
         observer().released(slot, park.blocker(), time);
-        let (lock, chain) = park.waits_for();
-        agent.samples.gave(&slot.exchanged, lock, chain, time);
+        agent.samples.gave(&slot.exchanged, park.waits_for(), waiter, time);
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }
@@ -482,13 +483,13 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         true => {
             let id = agent.java.thread_id(jni, target);
             if let Some((_, place)) = parks().virtuals.place_of(id, time) {
-                give(&place.park, &place.permit);
+                give(&place.park, &place.permit, None);
             }
             id
         }
         false => match agent.threads.find(agent.java.vm_thread(jni, target)) {
             Some(target) => {
-                give(&target.parks.park, &target.parks.permit);
+                give(&target.parks.park, &target.parks.permit, Some(&target.exchanged));
                 target.thread()
             }
             None => agent.java.thread_id(jni, target),

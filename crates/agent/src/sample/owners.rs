@@ -38,6 +38,8 @@ const MAX_ARMED: usize = 4;
 const ARMED_NS: u64 = 500_000_000;
 /// Things waited for that are looked at.
 const MAX_WAITED_FOR: usize = 64;
+/// Waits without a call chain whose threads' stacks are walked at a look, each once.
+const MAX_WALKS: usize = 4;
 /// Longest time that one look stands for.
 const MAX_WEIGHT_NS: u64 = 500_000_000;
 
@@ -89,7 +91,7 @@ impl Owners {
         if now < self.next_ns {
             return;
         }
-        self.find_waiters(now);
+        self.find_waiters(now, decoding);
         let is_calm = self.waited_for.is_empty();
         self.next_ns = now + self.pause_ns();
         let since = now.saturating_sub(self.last_ns).min(MAX_WEIGHT_NS);
@@ -125,22 +127,55 @@ impl Owners {
         fresh.then(|| waited.sample(sample))
     }
 
-    fn find_waiters(&mut self, now: u64) {
+    fn find_waiters(&mut self, now: u64, decoding: &mut Decoding) {
         self.waited_for.clear();
         let is_long = |start: TimeNs| now.saturating_sub(start.0) >= WAITS_NS;
-        for slot in self.agent.threads.iter() {
+        let (agent, mut walks) = (self.agent, MAX_WALKS);
+        for slot in agent.threads.iter() {
             if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
                 let (owner, unnamed) = self.owner_of_pending(slot, enter.start);
                 let (lock, chain) = (enter.lock, enter.chain);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
             } else if let Some(park) = slot.parks.park.peek().filter(|park| is_long(park.time)) {
-                let (lock, chain, owner) = (park.blocker, park.chain, park.owner);
+                let (lock, owner) = (park.blocker, park.owner);
+                let still = || slot.parks.park.start() == Some(park.time);
+                let chain = self.chain_of((slot, park.time), (lock, park.chain), still, &mut walks, decoding);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             } else if let Some(wait) = slot.wait.peek().filter(|wait| is_long(wait.start)) {
-                let (lock, chain, owner) = (wait.lock, wait.chain, ThreadId::NONE);
+                let (lock, owner) = (wait.lock, ThreadId::NONE);
+                let still = || slot.wait.peek().is_some_and(|now| now.start == wait.start);
+                let chain = self.chain_of((slot, wait.start), (lock, wait.chain), still, &mut walks, decoding);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             }
         }
+    }
+
+    /// The call chain of a thread's wait for `lock` since then: the `known` one, or the one with which it was
+    /// seen; else it is seen now, if `still` the same wait goes on afterwards. `NONE` where that of another one
+    /// who waits for the lock will do.
+    fn chain_of(
+        &mut self,
+        (slot, since): (&Slot, TimeNs),
+        (lock, known): (LockId, ChainId),
+        still: impl Fn() -> bool,
+        walks: &mut usize,
+        decoding: &mut Decoding,
+    ) -> ChainId {
+        let generation = self.agent.chains.generation();
+        let seen = || slot.exchanged.seen.valid_chain(since, generation);
+        if let Some(chain) = Some(known).filter(|chain| chain.is_some()).or_else(seen) {
+            return chain;
+        }
+        let is_known = |waited: &WaitedFor| lock.is_some() && waited.lock == lock && waited.chain.is_some();
+        if *walks == 0 || self.waited_for.iter().any(is_known) {
+            return ChainId::NONE;
+        }
+        *walks -= 1;
+        let subject = Subject::of_slot(self.agent, slot);
+        let found = subject.and_then(|subject| self.waiting.look(&subject, decoding)).filter(|_| still());
+        let Some((chain, _)) = found else { return ChainId::NONE };
+        slot.exchanged.seen.waits(since, chain, generation);
+        chain
     }
 
     /// The owner of the monitor that a thread is blocked on since `start`, or monitor and object if the
@@ -157,8 +192,14 @@ impl Owners {
     }
 
     fn add(&mut self, waited: WaitedFor) {
+        if waited.lock == LockId::NONE && waited.chain == ChainId::NONE && waited.owner == ThreadId::NONE {
+            return;
+        }
         if let Some(known) = self.waited_for.iter_mut().find(|known| known.is_same(&waited)) {
             known.waiters += 1;
+            if known.chain == ChainId::NONE {
+                known.chain = waited.chain;
+            }
         } else if self.waited_for.len() < MAX_WAITED_FOR {
             self.waited_for.push(waited);
         }
@@ -251,7 +292,7 @@ impl WaitedFor {
     /// know their owners may have different ones, though threads wait for them in one place.
     fn is_same(&self, other: &WaitedFor) -> bool {
         (self.owner, self.unnamed) == (other.owner, other.unnamed)
-            && (self.lock == other.lock || self.chain == other.chain)
+            && (self.lock.is_some() && self.lock == other.lock || self.chain.is_some() && self.chain == other.chain)
     }
 
     fn by(&self, thread: ThreadId, slot: &Slot) -> bool {
@@ -285,5 +326,7 @@ mod tests {
         assert!(first.is_same(&waited(1, Some((0x10, 0x1000)))), "two who wait for one");
         assert!(!first.is_same(&waited(2, Some((0x20, 0x2000)))), "two of a map's bins");
         assert!(waited(3, None).is_same(&waited(4, None)), "two queues of one place, as before");
+        let unseen = |lock| WaitedFor { chain: ChainId::NONE, ..waited(lock, None) };
+        assert!(!unseen(3).is_same(&unseen(4)) && unseen(3).is_same(&unseen(3)), "two of unknown places");
     }
 }

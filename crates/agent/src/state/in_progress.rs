@@ -10,6 +10,7 @@
 //! (`park::under_way`) is begun by who finds it, while its thread
 //! does not record yet, and ended by whoever exchanges the word.
 
+use crate::exchanged::Awaited;
 use crate::raw::{limit_of_word, limit_to_word};
 use headway_model::event::ParkBegin;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
@@ -112,12 +113,15 @@ impl InProgress {
         }
     }
 
-    /// What the thread waits for and where; `NONE` if it is not parked.
+    /// What the thread waits for, where and since when; `NONE` if it is not parked.
     #[inline]
-    pub fn waits_for(&self) -> (LockId, ChainId) {
-        match self.state.load(Ordering::Acquire) {
-            0 => (LockId::NONE, ChainId::NONE),
-            _ => (LockId(self.blocker.load(Ordering::Relaxed)), ChainId(self.chain.load(Ordering::Relaxed))),
+    pub fn waits_for(&self) -> Awaited {
+        let is_parked = self.state.load(Ordering::Acquire) != 0;
+        let word = |word: &AtomicU64| if is_parked { word.load(Ordering::Relaxed) } else { 0 };
+        Awaited {
+            lock: LockId(word(&self.blocker)),
+            chain: ChainId(word(&self.chain)),
+            since: TimeNs(word(&self.start)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Samples on their way to the draining thread.
 
 use super::lasting::Lasting;
-use crate::exchanged::Exchanged;
-use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
+use crate::exchanged::{Awaited, Exchanged};
+use headway_model::{Event, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -99,17 +99,17 @@ impl Samples {
 
     /// On a thread: it waited for this, and got it.
     #[inline]
-    pub fn got(&self, exchanged: &Exchanged, lock: LockId, chain: ChainId, time: TimeNs) {
+    pub fn got(&self, exchanged: &Exchanged, awaited: Awaited, time: TimeNs) {
         if self.owners.load(Ordering::Relaxed) {
-            exchanged.got(lock, chain, time);
+            exchanged.got(awaited, time);
         }
     }
 
-    /// On a thread: it ended the wait of another.
+    /// On a thread: it ended the wait of another, `waiter` if that is a platform thread.
     #[inline]
-    pub fn gave(&self, exchanged: &Exchanged, lock: LockId, chain: ChainId, time: TimeNs) {
+    pub fn gave(&self, exchanged: &Exchanged, awaited: Awaited, waiter: Option<&Exchanged>, time: TimeNs) {
         if self.owners.load(Ordering::Relaxed) {
-            exchanged.gave(lock, chain, time);
+            exchanged.gave(awaited, waiter, time);
         }
     }
 
