@@ -28,13 +28,13 @@ pub enum Aspect {
     ContenderMethod,
     /// The blocked thread's call chain.
     ContenderChain,
-    /// The thread that held the lock.
+    /// The thread that owned the lock.
     OwnerThread,
-    /// The group of the thread that held the lock.
+    /// The group of the thread that owned the lock.
     OwnerGroup,
-    /// The method that held the lock.
+    /// The method that owned the lock.
     OwnerMethod,
-    /// The call chain of the frame that held the lock.
+    /// The call chain of the frame that acquired the lock.
     OwnerChain,
     /// When, in intervals of equal length.
     Time,
@@ -75,6 +75,11 @@ impl Aspect {
             Aspect::OwnerChain => "owner-chain",
             Aspect::Time => "time",
         }
+    }
+
+    /// True if it says something of the owner.
+    pub const fn is_of_owner(self) -> bool {
+        matches!(self, Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain)
     }
 
     /// Parses `lock,owner-method`. Blanks around the names are allowed.

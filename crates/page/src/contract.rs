@@ -174,6 +174,21 @@ pub enum Aspect {
     ThreadKind,
 }
 
+impl Aspect {
+    /// True if it says something of the owner, or of how the owner is known.
+    pub fn is_of_owner(self) -> bool {
+        matches!(
+            self,
+            Aspect::OwnerThread
+                | Aspect::OwnerGroup
+                | Aspect::OwnerMethod
+                | Aspect::OwnerChain
+                | Aspect::Inside
+                | Aspect::How
+        )
+    }
+}
+
 /// A condition: the aspect has this value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]

@@ -214,7 +214,7 @@ impl<'a> Adding<'a> {
             by,
             intervals,
             of_totals: first(&|by| !is_of_totals(by)),
-            owner_level: first(&is_of_owner),
+            owner_level: first(&|by| by.is_of_owner()),
             time_level: first(&|by| by == Aspect::Time),
             at_edges: 0,
             nodes: vec![Node::default()],
@@ -557,18 +557,6 @@ impl Node {
         groups.approximate.push(self.approximate);
         groups.descheduled.push(self.descheduled);
     }
-}
-
-fn is_of_owner(by: Aspect) -> bool {
-    matches!(
-        by,
-        Aspect::OwnerThread
-            | Aspect::OwnerGroup
-            | Aspect::OwnerMethod
-            | Aspect::OwnerChain
-            | Aspect::Inside
-            | Aspect::How
-    )
 }
 
 fn mention(by: Aspect, value: u32, told: &mut Mentioned<'_>) {

@@ -42,7 +42,7 @@ function estimated(by: Aspect[], { estimates, totalNs }: { estimates: EstimateBo
   return [
     { id: "interval", title: "95 % interval", why: "The share is estimated by random instants: 95 % of such intervals contain the true one. Empty where the share is exact, or its interval is not known", width: "98px", value: (row) => found(row)?.low ?? -1,
       cell: (row) => <span class="number">{shareBetween(found(row), totalNs)}</span> },
-    { id: "instants", title: "instants", why: "Random instants at which this was seen", width: "62px", value: (row) => found(row)?.instants ?? 0,
+    { id: "instants", title: "observations", why: "How often this was seen at random instants: once for each instant and lock", width: "88px", value: (row) => found(row)?.instants ?? 0,
       cell: (row) => <span class="number">{found(row) ? count(found(row)!.instants) : ""}</span> },
   ];
 }
@@ -151,7 +151,7 @@ function Aspects({ by }: { by: Aspect[] }) {
 
 function Foot({ tree, by, estimates }: { tree: Tree; by: Aspect[]; estimates: EstimateBook | null }) {
   const table = () => {
-    const lines: (string | number)[][] = [["level", "what", "total_ns", "share", "count", "max_ns", ...(estimates ? ["low_ns", "high_ns", "instants"] : [])]];
+    const lines: (string | number)[][] = [["level", "what", "total_ns", "share", "count", "max_ns", ...(estimates ? ["low_ns", "high_ns", "observations"] : [])]];
     const interval = (row: TreeRow) => {
       const found = estimates?.of(by, row.path, row);
       return found ? [found.low, found.high, found.instants] : ["", "", ""];

@@ -16,7 +16,7 @@ export function Sampled() {
   );
 }
 
-/** The interval of an estimate, behind it: ` (58 to 66 %, 412 instants)`. */
+/** The interval of an estimate, behind it: ` (58 to 66 %, 412 observations)`. */
 export function Between({ found, format }: { found: Estimate; format: (ns: number) => string }) {
-  return <span title="95 % confidence interval"> ({between(format(found.low), format(found.high))}, {times(found.instants, "instant")})</span>;
+  return <span title="95 % confidence interval"> ({between(format(found.low), format(found.high))}, {times(found.instants, "observation")})</span>;
 }

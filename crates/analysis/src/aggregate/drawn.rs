@@ -1,6 +1,5 @@
 //! What of the totals rests on random instants.
 
-use super::tree::is_owner_aspect;
 use super::{clip, Aggregate, Range};
 use crate::aspect::Aspect;
 use crate::monitor::{Slice, Stretch};
@@ -80,7 +79,7 @@ impl Aggregate {
     /// So many levels of the breakdown come before the first that is about owners.
     fn levels_without_owners(&self) -> usize {
         let by = self.tree.by();
-        by.iter().position(|aspect| is_owner_aspect(*aspect)).unwrap_or(by.len())
+        by.iter().position(|aspect| aspect.is_of_owner()).unwrap_or(by.len())
     }
 
     /// So many levels of the breakdown are exact, of what was only added up, too. Of virtual

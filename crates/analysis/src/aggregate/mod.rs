@@ -27,7 +27,7 @@ use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use ledger::Ledger;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use tree::{contender_value, is_owner_aspect, owner_value, NodeValue, Tree, Whole};
+use tree::{contender_value, owner_value, NodeValue, Tree, Whole};
 
 /// The contender's side of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -456,7 +456,7 @@ impl Aggregate {
 
     /// Stands for the owner while the VM was paused.
     fn paused_tuple(&mut self) -> u32 {
-        let aspects = self.tree.by().iter().filter(|aspect| is_owner_aspect(**aspect));
+        let aspects = self.tree.by().iter().filter(|aspect| aspect.is_of_owner());
         let tuple = aspects.map(|_| NodeValue::Paused).collect();
         self.tuple(tuple)
     }
@@ -545,7 +545,7 @@ impl Aggregate {
             return self.side(folded_side(side.kind), names);
         }
         let lock = self.lock(side.lock);
-        let of_contender = |aspect: &Aspect| !is_owner_aspect(*aspect) && *aspect != Aspect::Time;
+        let of_contender = |aspect: &Aspect| !aspect.is_of_owner() && *aspect != Aspect::Time;
         let aspects = self.tree.by().iter().copied().filter(of_contender);
         let is_full = self.only_estimates && self.tuples.len() >= MOST_ESTIMATED;
         let shown = if is_full { folded_side(side.kind) } else { side };
@@ -575,7 +575,7 @@ impl Aggregate {
         }
         if self.holders[at].tuple == NO_TUPLE {
             let holder = holders.get(id);
-            let aspects = self.tree.by().iter().copied().filter(|aspect| is_owner_aspect(*aspect));
+            let aspects = self.tree.by().iter().copied().filter(|aspect| aspect.is_of_owner());
             let tuple = aspects.map(|aspect| owner_value(aspect, id, &holder, names)).collect();
             let tuple = self.tuple(tuple);
             self.holders[at] = HolderCell {
@@ -605,7 +605,7 @@ impl Aggregate {
         let path = self.add_path(|aspect| {
             let value = match aspect {
                 Aspect::Time => Some(NodeValue::Time(key.interval)),
-                _ if is_owner_aspect(aspect) => owner.next(),
+                _ if aspect.is_of_owner() => owner.next(),
                 _ => contender.next(),
             };
             value.unwrap_or(NodeValue::Unknown)

@@ -32,11 +32,6 @@ pub(crate) enum NodeValue {
     Group(usize),
 }
 
-/// True if the aspect is about who held the lock.
-pub(crate) fn is_owner_aspect(aspect: Aspect) -> bool {
-    matches!(aspect, Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain)
-}
-
 /// The value of an aspect that is about the contender and its lock.
 pub(crate) fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) -> NodeValue {
     match aspect {

@@ -6,7 +6,7 @@ use super::words::code;
 /// did meanwhile that were waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gist {
-    /// Who was blocked or waited, where that is one thread or one group: `` `request-*` threads ``.
+    /// Who was blocked or waited, where that is one thread or one group: `` Threads `request-*` ``.
     pub(super) who: String,
     /// On what it went: what was waited for ("a database connection"), the root of a chain, who paused.
     pub(super) awaited: String,
@@ -20,28 +20,23 @@ impl Gist {
     /// One thread of this name, or several of this group.
     pub(super) fn who(threads: usize, thread: &str, group: &str) -> String {
         match threads {
-            1 => format!("thread {}", code(thread)),
-            _ => format!("{} threads", code(group)),
+            1 => format!("Thread {}", code(thread)),
+            _ => format!("Threads {}", code(group)),
         }
     }
 
-    /// `by `request-*` threads `, or nothing.
-    fn by(&self) -> String {
+    /// `` Threads `request-*` ``; `Threads` where it is not one group.
+    pub(super) fn subject(&self) -> &str {
         if self.who.is_empty() {
-            return String::new();
+            return "Threads";
         }
-        format!("by {} ", self.who)
+        &self.who
     }
 
-    /// ``by `request-*` threads blocked on `Inventory.lock` ``.
-    pub(super) fn blocked(&self, subject: &str) -> String {
-        format!("{}blocked on {subject}", self.by())
-    }
-
-    /// ``by `request-*` threads waiting in `Orders.order` for a database connection``.
+    /// ``waiting in `Orders.order` for a database connection``.
     pub(super) fn waiting(&self, subject: &str) -> String {
         let awaited = if self.awaited.is_empty() { String::new() } else { format!(" for {}", self.awaited) };
         let place = if self.place.is_empty() { subject } else { &self.place };
-        format!("{}waiting in {place}{awaited}", self.by())
+        format!("waiting in {place}{awaited}")
     }
 }

@@ -231,8 +231,8 @@ impl Group {
 
     fn finding(&self, active_ns: u64, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
         let (kind, owner) = self.owner(names);
-        let (lost, share) = self.lost(active_ns, names);
-        let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
+        let (spent, share) = self.spent(active_ns, names);
+        let mut text = format!("{spent} blocked on {}. {owner}", self.subject(names));
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
         let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOff);
@@ -264,23 +264,23 @@ impl Group {
             let part = percent(share(owner.total, self.total));
             let thread = Some(by_threads(owner, names)).filter(|by| by.starts_with("thread "));
             let whose = thread.map_or(String::new(), |thread| format!(" in {thread}"));
-            format!("{method}{whose} owned {} for {part} of that{}.", self.it(), did.unwrap_or_default())
+            format!("{method}{whose} owned {} for {part} of that time{}.", self.it(), did.unwrap_or_default())
         });
         Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
     }
 
-    fn lost(&self, active_ns: u64, names: &Names) -> (String, Option<f64>) {
+    fn spent(&self, active_ns: u64, names: &Names) -> (String, Option<f64>) {
         let mostly_virtual = self.in_virtual * 2 > self.total;
         let who = match mostly_virtual {
             true => "Threads".to_owned(),
             false => self.who(active_ns, names),
         };
-        let lost = format!("{who} lost {}", evidence::time(self.total));
+        let spent = format!("{who} spent {}", evidence::time(self.total));
         if active_ns == 0 || mostly_virtual {
-            return (lost, None);
+            return (spent, None);
         }
         let share = share(self.total, active_ns).min(1.0);
-        (format!("{lost} ({} of the active thread time)", percent(share)), Some(share))
+        (format!("{spent} ({} of the active thread time)", percent(share)), Some(share))
     }
 
     /// `Threads`; where only few of the program's are blocked, which ones: others may be what
@@ -342,7 +342,7 @@ impl Group {
             }
             (_, Some((thread, owner))) if share(owner.total, owned) >= DOMINATES => {
                 let text = format!(
-                    "thread {} owned {} for {} of that (what it did is not recorded).",
+                    "Thread {} owned {} for {} of that time. The recording does not show what it did.",
                     code(&names.thread_text(**thread)),
                     self.it(),
                     self.part(owner.total, &owner.estimated),
@@ -351,7 +351,7 @@ impl Group {
             }
             (Some(_), _) => (FindingKind::SharedLock, self.shared_text(&methods, names)),
             (None, Some(_)) => (FindingKind::SharedLock, self.shared_threads_text()),
-            (None, None) => (FindingKind::SharedLock, format!("who owned {} is not recorded.", self.it())),
+            (None, None) => (FindingKind::SharedLock, format!("The recording does not show who owned {}.", self.it())),
         }
     }
 
@@ -364,25 +364,25 @@ impl Group {
             None => format!("in {by}"),
         };
         let part = self.part(owner.total, &owner.estimated);
-        format!("{} owned {} for {part} of that ({called}).", code(&short(method, names)), self.it())
+        format!("{} owned {} for {part} of that time, {called}.", code(&short(method, names)), self.it())
     }
 
-    /// `8 threads owned it in turn (`Shop.sell` for 48 % of that, `Shop.buy` 20 %).`
+    /// `8 threads owned it in turn: `Shop.sell` for 48 % of that time, `Shop.buy` for 20 %.`
     fn shared_text(&self, methods: &[(&NameId, &Owner)], names: &Names) -> String {
         let part = |owner: &Owner| share(owner.total, self.total);
         let owners = count(self.owners.len() as u64, "thread");
         let it = self.it();
         let Some((first, rest)) = methods.split_first() else { return format!("{owners} owned {it} in turn.") };
         let text = |owner: &Owner| self.part(owner.total, &owner.estimated);
-        let mut named = vec![format!("{} for {} of that", code(&short(*first.0, names)), text(first.1))];
+        let mut named = vec![format!("{} for {} of that time", code(&short(*first.0, names)), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
-        named.extend(rest.map(|(method, owner)| format!("{} {}", code(&short(**method, names)), text(owner))));
-        format!("{owners} owned {it} in turn ({}).", named.join(", "))
+        named.extend(rest.map(|(method, owner)| format!("{} for {}", code(&short(**method, names)), text(owner))));
+        format!("{owners} owned {it} in turn: {}.", named.join(", "))
     }
 
     fn shared_threads_text(&self) -> String {
         let owners = count(self.owners.len() as u64, "thread");
-        format!("{owners} owned {} in turn (what they did is not recorded).", self.it())
+        format!("{owners} owned {} in turn. The recording does not show what they did.", self.it())
     }
 
     /// The lock was free for most of the time. A convoy is one lock that is passed
@@ -391,12 +391,12 @@ impl Group {
         let part = self.part(self.split.hand_off, &self.hand_off);
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
         let carrier = match share(self.split.for_carrier, self.split.hand_off) {
-            part if part >= DOMINATES => format!("; {} of it waiting for a carrier", percent(part)),
+            part if part >= DOMINATES => format!(", {} of it waiting for a carrier thread", percent(part)),
             _ => String::new(),
         };
         let late = format!(
-            "{part} of that is hand-off: the lock had been released, but the next thread had not run yet ({}, {mean} \
-             on average{carrier}).",
+            "{part} of that time is hand-off: the lock had been released, but the next thread had not run yet ({}, \
+             mean {mean}{carrier}).",
             count(self.hand_overs, "hand-off"),
         );
         if share(self.after_wait, self.total) >= DOMINATES {
@@ -406,8 +406,8 @@ impl Group {
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
             true => format!(
-                "{late} {} own it in turn for short times, so that waking the next one costs more than what it \
-                 protects (a lock convoy).",
+                "{late} {} own it in turn for short times. Waking the next thread takes longer than the work under \
+                 the lock: a lock convoy.",
                 count(self.owners.len() as u64, "thread"),
             ),
             false => late,
@@ -429,7 +429,7 @@ impl Group {
     fn details(&self, names: &Names) -> Vec<String> {
         let mut details = Vec::new();
         if share(self.split.unknown, self.total) < UNKNOWN {
-            details.push(format!("meanwhile: {}", evidence::split_text(&self.split)));
+            details.push(format!("blocked time: {}", evidence::split_text(&self.split)));
         }
         details.push(format!(
             "{} blocked {}, mean {}, longest {}",

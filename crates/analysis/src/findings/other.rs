@@ -24,7 +24,7 @@ pub(super) fn unreliable(report: &Report) -> Vec<Finding> {
     findings.extend(lost_events(report));
     if report.blocked.slices_wrong > 0 {
         findings.push(plain(format!(
-            "{} did not add up: this is an error in Headway, please report it.",
+            "{} did not add up. This is an error in Headway: please report it.",
             count(report.blocked.slices_wrong, "sum of slices"),
         )));
     }

@@ -54,7 +54,7 @@ fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> 
         start => format!("From {} to {end}", DurationNs(start)),
     };
     format!(
-        "{range} threads spent {} of their running time acquiring {}; over the whole {} it was {}",
+        "{range} threads spent {} of their running time acquiring {}. Over the whole {} it was {}",
         percent(phase.csp_mean),
         code(&lock.name),
         DurationNs(pressure.duration_ns),
@@ -72,16 +72,16 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
     let mut text = when(lock, phase, pressure);
     match (phase.waiter_method.as_str(), phase.owner_method.as_str()) {
         ("", "") => {}
-        (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),
-        ("", owner) => text.push_str(&format!("; mostly {} owned it", code(owner))),
+        (acquirer, "") => text.push_str(&format!(". Mostly {} waited", code(acquirer))),
+        ("", owner) => text.push_str(&format!(". Mostly {} owned it", code(owner))),
         (acquirer, owner) if acquirer == owner => {
             text.push_str(&format!(
-                "; mostly one thread in {} waited for another thread in the same method",
+                ". Mostly one thread in {} waited for another thread in the same method",
                 code(owner)
             ));
         }
         (acquirer, owner) => {
-            text.push_str(&format!("; mostly {} waited for {}", code(acquirer), code(owner)));
+            text.push_str(&format!(". Mostly {} waited for {}", code(acquirer), code(owner)));
         }
     }
     text.push('.');

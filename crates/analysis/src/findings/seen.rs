@@ -142,12 +142,12 @@ impl Doings {
         (is_known && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 
-    /// `Of 114 samples of threads waited for (`exec-*`), 94 % were in `Thread.sleep`.` of these
-    /// threads.
+    /// `In 94 % of 114 samples, the threads that they waited for (`exec-*`) were in
+    /// `Thread.sleep`.` of these threads.
     pub fn text_of(&self, threads: &str) -> Option<String> {
         let (doing, part) = self.most()?;
         let (samples, part) = (grouped(self.samples), percent(part));
-        Some(format!("Of {samples} samples of {threads}, {part} were {}{}.", doing.text(""), doing.below("")))
+        Some(format!("In {part} of {samples} samples, {threads} were {}{}.", doing.text(""), doing.below("")))
     }
 
     /// `In 98 % of 412 samples, `Web.priceSync` was in `Thread.sleep`, called from

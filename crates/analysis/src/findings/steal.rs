@@ -82,7 +82,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         let _ = write!(text, " {}", who_had_it(users));
     }
     let mut details = vec![format!(
-        "{}; there were too few CPUs during {} of {}",
+        "{}; too few CPUs during {} of {}",
         in_parts(totals),
         DurationNs(affected_ns(steal)),
         DurationNs(report.duration_ns),
@@ -104,10 +104,10 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     }
 }
 
-/// `all of it in the run queue (no steal, no throttling)`, or `run queue 750 ms, steal 20.0 ms`.
+/// `run queue only, no steal, no throttling`, or `run queue 750 ms, steal 20.0 ms`.
 fn in_parts(totals: &Totals) -> String {
     if totals.throttled_ns + totals.steal_ns == 0 {
-        return "all of it in the run queue (no steal, no throttling)".to_owned();
+        return "run queue only, no steal, no throttling".to_owned();
     }
     let parts = [("run queue", totals.run_queue_ns), ("throttling", totals.throttled_ns), ("steal", totals.steal_ns)];
     let parts = parts.iter().filter(|(_, ns)| *ns > 0).map(|(what, ns)| format!("{what} {}", DurationNs(*ns)));
@@ -150,7 +150,7 @@ fn most_had_by_others(users: &CpuUsers) -> Option<f64> {
 fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> String {
     match (cause, quota) {
         (Cause::Throttling, Some(quota)) if quota.quota_ns > 0 && quota.period_ns > 0 => format!(
-            "CPU throttling; the container may use {:.2} CPUs, and in {} of its periods it wanted more.",
+            "CPU throttling. The container may use {:.2} CPUs. It used them up in {} of the quota's periods.",
             quota.quota_ns as f64 / quota.period_ns as f64,
             percent(quota.throttled_periods as f64 / quota.periods.max(1) as f64),
         ),

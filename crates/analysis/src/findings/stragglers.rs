@@ -124,7 +124,7 @@ fn one_result(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life:
         return None;
     }
     Some(format!(
-        "{} waited {} of {} lifetime for {} in {}, {} of that for one of {}: {}.",
+        "{} waited {} of {} lifetime for {} in {}. {} of that time was for one wait of {}: {}.",
         waiters(rounds, names),
         percent(share(rounds.waited_ns, life)),
         if rounds.waiters.len() == 1 { "its" } else { "their" },
@@ -187,19 +187,20 @@ fn last_of_others(
     let ended = match ranked(&rounds.methods, |ns| *ns).first() {
         Some((method, ns)) => {
             let part = percent(share(**ns, rounds.late_ns));
-            format!("{part} of the waits (by time) were ended by {}{by}", code(&short(**method, names)))
+            format!("{}{by} ended {part} of the waits (by time)", code(&short(**method, names)))
         }
-        None if by.is_empty() => "several threads ended it".to_owned(),
-        None => format!("most of the waiting time was ended{}", by.replacen(" in ", " by ", 1)),
+        None if by.is_empty() => "Several threads ended the waits".to_owned(),
+        None => format!("{} ended most of the waits (by time)", by.replacen(" in t", "T", 1)),
     };
     Some(format!(
-        "{} waited {} ({} of {} lifetime) at {} in {}; {}, mean {}; {ended}.",
+        "{} waited {} ({} of {} lifetime) at {} in {}. There {} {}, mean {}. {ended}.",
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
         percent(share(rounds.waited_ns, life)),
         if rounds.waiters.len() == 1 { "its" } else { "their" },
         synchronizer.words(),
         code(&short(method, names)),
+        if rounds.waits == 1 { "was" } else { "were" },
         count(rounds.waits, "wait"),
         DurationNs(rounds.waited_ns / rounds.waits.max(1)),
     ))
@@ -220,18 +221,18 @@ fn last_to_come(
     let late = DurationNs(rounds.late_ns / rounds.waits.max(1));
     let who = match last_by_habit(rounds) {
         Some((thread, times)) => format!(
-            "in {} of {} thread {} came last, on average {late} after all others",
+            "In {} of {}, thread {} came last, on average {late} after all others",
             percent(share(times, rounds.count)),
             count(rounds.count, "round"),
             code(&names.thread_text(thread)),
         ),
         None => format!(
-            "in {} the last thread came on average {late} after all others; it was not always the same one",
+            "In {}, the last thread came on average {late} after all others. It was not always the same thread",
             count(rounds.count, "round"),
         ),
     };
     Some(format!(
-        "{} waited {} ({} of their lifetime) for each other at {} in {}, {} of that only for the last thread: {who}.",
+        "{} waited {} ({} of their lifetime) for each other at {} in {}. For {} of that time, they waited only for the last thread. {who}.",
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
         percent(share(rounds.waited_ns, life)),

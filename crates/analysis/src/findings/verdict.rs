@@ -23,25 +23,24 @@ pub(super) fn verdict(report: &Report) -> String {
     let first = report.findings.iter().filter(ranked).max_by_key(|finding| finding.cost_ns);
     if ledger.lives_unknown {
         return match first {
-            Some(first) => format!(
-                "{} of thread time was spent {}; how much threads had is not known.",
-                DurationNs(first.cost_ns),
-                to_what(first),
-            ),
-            None => {
-                "No wait for a lock or another thread stands out; how much time threads had is not known.".to_owned()
+            Some(first) => {
+                let spent = spent(first, &DurationNs(first.cost_ns).to_string());
+                format!("{spent} The recording does not show how long threads lived, so there is no percentage.")
             }
+            None => "No wait for a lock or another thread stands out. The recording does not show how long threads \
+                     lived."
+                .to_owned(),
         };
     }
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
-        let loss = format!(
-            "{} of the active thread time ({} of {}) was spent {}.",
+        let amount = format!(
+            "{} of the active thread time ({} of {})",
             percent(part(first.cost_ns)),
             DurationNs(first.cost_ns),
             DurationNs(active.max(first.cost_ns)),
-            to_what(first),
         );
+        let loss = spent(first, &amount);
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         return match had_by_others(first) {
@@ -68,7 +67,7 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
     let had = format!("Other processes had {} of the CPU time.", percent(others));
     own.map_or_else(
         || had.clone(),
-        |own| format!("{had} The largest loss in the program is {}, {}.", percent(part(own.cost_ns)), to_what(own)),
+        |own| format!("{had} The largest loss in the program: {}", spent(own, &percent(part(own.cost_ns)))),
     )
 }
 
@@ -90,21 +89,21 @@ fn ledger_ns(ledger: &Ledger, kinds: &[EntryKind]) -> u64 {
     kinds.iter().map(|kind| ledger.ns(*kind)).sum()
 }
 
-fn to_what(finding: &Finding) -> String {
-    let subject = &finding.subject;
+/// Who spent this `amount` of time on what: ``Threads `request-*` spent 48 % blocked on `Inventory.lock`.``
+fn spent(finding: &Finding, amount: &str) -> String {
+    let (gist, subject) = (&finding.gist, &finding.subject);
+    let time = |on: &str| format!("{} spent {amount} {on}.", gist.subject());
     match finding.kind {
-        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::Phase => finding.gist.blocked(subject),
+        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::Phase => time(&format!("blocked on {subject}")),
         FindingKind::HandOff => format!(
-            "{}; for most of that the lock had been released and the next thread had not run yet",
-            finding.gist.blocked(subject),
+            "{} For most of that time, the lock had been released but the next thread had not run yet.",
+            time(&format!("blocked on {subject}")),
         ),
-        FindingKind::WaitFor => {
-            format!("blocked because of {}, directly and through other locks", finding.gist.awaited)
-        }
-        FindingKind::Waiting | FindingKind::Straggler => finding.gist.waiting(subject),
-        FindingKind::Pauses => format!("in pauses of {}", finding.gist.awaited),
-        FindingKind::Environment => format!("by {} waiting for a CPU", finding.gist.who),
-        FindingKind::Parks => "parked on a lock of java.util.concurrent".to_owned(),
-        _ => "as the findings below say".to_owned(),
+        FindingKind::WaitFor => time(&format!("blocked because of {}, directly or through other locks", gist.awaited)),
+        FindingKind::Waiting | FindingKind::Straggler => time(&gist.waiting(subject)),
+        FindingKind::Pauses => format!("Pauses of {} took {amount}.", gist.awaited),
+        FindingKind::Environment => time("waiting for a CPU"),
+        FindingKind::Parks => time("parked on a lock of java.util.concurrent"),
+        _ => time("as the findings below say"),
     }
 }

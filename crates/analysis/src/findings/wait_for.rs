@@ -151,14 +151,14 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     });
     let mut text = match last {
         Some(last) if last.kind == Kind::Conditional => format!(
-            "Threads lost {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
+            "Threads spent {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
             DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
             root_owner,
         ),
         Some(last) => format!(
-            "Threads lost {} blocked ({} of all blocked time) because of the lock {}, {} {root_owner}",
+            "Threads spent {} blocked ({} of all blocked time) because of the lock {}, {} {root_owner}",
             DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
@@ -168,7 +168,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     };
     if let Some(first) = first {
         text += &format!(
-            ". For {} of it they were blocked on that lock itself, for {} on the lock {}: its owner, {}, was itself {}.",
+            ". They were blocked for {} of that time on this lock itself, and for {} on {}, whose owner, {}, was itself {}.",
             percent(share(root.direct_ns, cost_ns)),
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),

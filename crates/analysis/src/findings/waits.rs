@@ -239,7 +239,7 @@ impl Group {
         let whose = if self.threads.len() == 1 { "its" } else { "their" };
         let of_life = if lives.known { format!(" ({} of {whose} lifetime)", percent(part)) } else { String::new() };
         let mut text = format!(
-            "{} waited {}{of_life} in {}{from} for {}; {}.",
+            "{} waited {}{of_life} in {}{from} for {}. {}.",
             self.waiters(names),
             evidence::time(self.total),
             code(&short(method, names)),
@@ -381,54 +381,52 @@ impl Group {
 
     fn outcome(&self, method: NameId, names: &Names, woken: Option<&Helper>, is_seen: bool) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
-        let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
+        let were = if self.count == 1 { "was" } else { "were" };
+        let mut text = format!("There {were} {}, mean {mean}", count(self.count, "wait"));
         if self.synchronizer != Synchronizer::Monitor {
             text += &self.ended_by(method, names);
             text = with_helper(text, woken);
         } else if self.notified > 0 {
-            text += &format!("; {} of the waits ", percent(share(self.notified, self.count)));
+            let part = format!("{} of the waits", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, _)), _) => {
-                    text += &format!("were ended by {from} in {}", code(&names.group_or_thread(group)));
+                    text += &format!(". {from} in {} ended {part}", code(&names.group_or_thread(group)));
                 }
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
-                    text += &with_helper(format!("were ended by notify (most by {}", code(&by.name)), woken);
-                    text.push(')');
+                    let ended = format!(". A notify ended {part}, most often one in {}", code(&by.name));
+                    text += &with_helper(ended, woken);
                 }
-                (None, _) => text += "were ended by notify",
+                (None, _) => text += &format!(". A notify ended {part}"),
             }
         }
         if self.timed_out == self.count {
-            text += "; each ended at its planned time, none by a wake-up";
+            text += ". Each ended at its planned time, none by a wake-up";
         } else if self.timed_out > 0 {
-            text += &format!("; {} ended at their planned time", percent(share(self.timed_out, self.count)));
+            text +=
+                &format!(". {} of the waits ended at their planned time", percent(share(self.timed_out, self.count)));
         }
         let in_flight = share(self.in_flight_ns, self.total);
         if in_flight >= IN_FLIGHT {
-            text += &format!("; {} belongs to waits that had not ended when the recording ended", percent(in_flight));
+            text += &format!(
+                ". {} of the time belongs to waits that had not ended when the recording ended",
+                percent(in_flight)
+            );
         }
         text
     }
 
-    /// `; 80 % of the waits (by time) were ended by Job.finish in worker-*`.
+    /// `. Job.finish in worker-* ended 80 % of the waits (by time)`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let part = percent(share(ns, self.total));
-            return format!(
-                "; {part} of the waits (by time) were ended by {from} in {}",
-                code(&names.group_or_thread(group))
-            );
+            return format!(". {from} in {} ended {part} of the waits (by time)", code(&names.group_or_thread(group)));
         }
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(
-            "; {} of the waits (by time) were ended by {}",
-            percent(share(*ns, self.total)),
-            code(names.text(*group))
-        )
+        format!(". {} ended {} of the waits (by time)", code(names.text(*group)), percent(share(*ns, self.total)))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -564,7 +562,7 @@ impl Returned {
 /// What ended waits, and who wakes the helper that did, if that is known.
 fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
     let Some(helper) = woken else { return text };
-    text += &format!("; {} is woken by {}", helper.name, helper.woken_by);
+    text += &format!(". {} wakes {}", helper.woken_by, helper.name);
     text
 }
 

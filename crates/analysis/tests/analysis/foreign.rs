@@ -79,8 +79,7 @@ fn without_starts_of_threads_nothing_is_said_of_how_long_they_lived() {
         assert_eq!((ledger.total_ns, ledger.active_ns(), report.running_ns), (70 * MS, 0, 0), "{ledger:?}");
         // Blocked and parked are as long: either may come first.
         let verdict = &report.verdict;
-        assert!(verdict.starts_with("30.0 ms of thread time was spent "), "{verdict}");
-        assert!(verdict.ends_with("; how much threads had is not known."), "{verdict}");
+        assert!(verdict.contains(" spent 30.0 ms ") && verdict.contains("no percentage"), "{verdict}");
         let texts = texts(&report);
         assert!(texts.iter().all(|text| !text.contains("thread time") && !text.contains("lifetime")), "{texts:?}");
         assert!(texts.iter().any(|text| text.starts_with("1 thread parked 30.0 ms, waiting for")), "{texts:?}");
@@ -108,7 +107,7 @@ fn recordings_of_other_tools_show_what_they_hold() {
         texts(&report),
         [
             "For 100 % of the blocked time the owner's call stack is not known: the recording was not made by Headway and does not say what owners did.",
-            "Threads lost 30.0 ms (15 % of the active thread time) blocked on `Inventory#97`; thread `main` owned it for 100 % of that (what it did is not recorded).",
+            "Threads spent 30.0 ms (15 % of the active thread time) blocked on `Inventory#97`. Thread `main` owned it for 100 % of that time. The recording does not show what it did.",
             "Of 10 samples of running threads, 100 % were in `com.acme.Inventory.sell`, without the methods that it called.",
             "1 thread parked, waiting for `java.util.concurrent.locks.ReentrantLock$NonfairSync`, 15 % of the active thread time: a lock of java.util.concurrent; who owned it is not recorded.",
         ]

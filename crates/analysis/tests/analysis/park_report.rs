@@ -247,7 +247,10 @@ fn methods_are_those_outside_the_lock_and_everybody_parked_is_blamed_on_the_owne
     );
     assert_eq!((report.blocked.juc_ns, report.blocked_ns), (157 * MS, 157 * MS));
     let hot = findings(&report, FindingKind::HotLock);
-    assert!(hot[0].contains("blocked on `Inventory.lock`; `Inventory.scan` owned it for 98 % of that"), "{hot:?}");
+    assert!(
+        hot[0].contains("blocked on `Inventory.lock`. `Inventory.scan` owned it for 98 % of that time,"),
+        "{hot:?}"
+    );
 }
 
 #[test]
@@ -294,12 +297,12 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
     assert!(
         waits[0].starts_with(
-            "Threads lost 180 ms blocked (75 % of all blocked time) because of the lock `Cache.lock`, whose owner executed `Cache.load`. "
+            "Threads spent 180 ms blocked (75 % of all blocked time) because of the lock `Cache.lock`, whose owner executed `Cache.load`. "
         ),
         "{waits:?}"
     );
     assert!(waits[0].contains(
-        "for 67 % on the lock `Ledger.lock`: its owner, which executed `Ledger.audit`, was itself blocked on `Cache.lock`."
+        "for 67 % on `Ledger.lock`, whose owner, which executed `Ledger.audit`, was itself blocked on `Cache.lock`."
     ));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
     assert_eq!(
@@ -357,13 +360,16 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
     }
     let report = script.report(600, "lock");
     let said = findings(&report, FindingKind::Straggler);
-    assert!(said[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{said:?}");
+    assert!(said[0].contains("In 100 % of 6 rounds, thread `worker-4` came last"), "{said:?}");
     assert!(said[0].contains(", on average 60.0 ms after all others."), "{said:?}");
     assert!(
         said[0].contains("waited 1.17 s (65 % of their lifetime) for each other at a barrier in `Grid.step`"),
         "{said:?}"
     );
-    assert!(said[0].contains("`Grid.step`, 1.08 s of that only for the last thread: in 100 %"), "{said:?}");
+    assert!(
+        said[0].contains("`Grid.step`. For 1.08 s of that time, they waited only for the last thread. In 100 %"),
+        "{said:?}"
+    );
     assert!(report.verdict.ends_with("Thread `worker-4` came last in 100 % of the rounds."), "{}", report.verdict);
     assert_eq!(report.contentions, 0);
     let site = &report.waits[0];
@@ -394,12 +400,12 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     };
     assert_eq!(
         waits_for(1),
-        "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`; 12 waits, \
-         mean 80.0 ms; 100 % of the waits (by time) were ended by `Fan.slowest` in thread `part-1`."
+        "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`. There were 12 waits, \
+         mean 80.0 ms. `Fan.slowest` in thread `part-1` ended 100 % of the waits (by time)."
     );
     let many = waits_for(4);
     assert!(
-        many.ends_with("100 % of the waits (by time) were ended by `Fan.slowest` in threads `part-*` (4 of them)."),
+        many.ends_with("`Fan.slowest` in threads `part-*` (4 of them) ended 100 % of the waits (by time)."),
         "{many}"
     );
 }
@@ -477,10 +483,7 @@ fn pool_with_a_helper(waited_on: [u64; 2]) -> Script {
 fn who_wakes_the_helper_that_returns_connections_is_named() {
     let waiting = pool_with_a_helper([4, 4]).report(600, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
-    assert!(
-        waiting[0].contains(" were ended by `loader`; `loader` is woken by `Orders.order` in `worker-*`."),
-        "{waiting:?}"
-    );
+    assert!(waiting[0].contains(". `Orders.order` in `worker-*` wakes `loader`."), "{waiting:?}");
 }
 
 #[test]
@@ -490,13 +493,13 @@ fn what_those_did_that_hand_their_connections_to_a_helper_is_said_with_a_may() {
         findings(&report, FindingKind::Waiting).remove(0).to_owned()
     };
     let did =
-        "Of 9 samples of the threads that may have had one (`worker-*`), 100 % were in `Thread.sleep`, called from \
+        "In 100 % of 9 samples, the threads that may have had one (`worker-*`) were in `Thread.sleep`, called from \
                `Audit.send`.";
     let of_pool = seen([4, 4]);
-    assert!(of_pool.ends_with(did) && !of_pool.contains("is woken by"), "{of_pool}");
+    assert!(of_pool.ends_with(did) && !of_pool.contains(" wakes "), "{of_pool}");
     // Each waits for another object: for a result, which nobody has meanwhile.
     let of_results = seen([4, 51]);
-    assert!(!of_results.contains("may have had") && of_results.contains("`loader` is woken by"), "{of_results}");
+    assert!(!of_results.contains("may have had") && of_results.contains(" wakes `loader`"), "{of_results}");
 }
 
 fn with_samples_of_those_that_hand_over(mut script: Script) -> Script {
@@ -521,8 +524,8 @@ fn who_polls_waits_for_time_to_pass() {
     let waiting = script.report(500, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
     let polls =
-        "in `Limiter.await`, called from `Orders.order`, for time to pass (`LockSupport.parkNanos`); 20 waits, \
-                 mean 20.0 ms; each ended at its planned time, none by a wake-up.";
+        "in `Limiter.await`, called from `Orders.order`, for time to pass (`LockSupport.parkNanos`). There were 20 waits, \
+                 mean 20.0 ms. Each ended at its planned time, none by a wake-up.";
     assert!(waiting[0].ends_with(polls), "{waiting:?}");
 }
 
@@ -605,7 +608,7 @@ fn bins_of_a_map_are_one_finding_whatever_the_waiters_want() {
     let report = script.report(200, "lock");
     let hot = findings(&report, FindingKind::HotLock);
     assert_eq!(hot.len(), 1, "{hot:?}");
-    assert!(hot[0].contains("lost 100 ms (") && hot[0].contains("bins of ConcurrentHashMaps (2 locks)"), "{hot:?}");
+    assert!(hot[0].contains("spent 100 ms (") && hot[0].contains("bins of ConcurrentHashMaps (2 locks)"), "{hot:?}");
 }
 
 #[test]
@@ -623,7 +626,7 @@ fn a_lock_that_few_threads_meet_at_names_them() {
             script.exit(490, 1, 3);
             script.entered(490, begin);
         }
-        findings(&script.report(500, "lock"), FindingKind::HotLock)[0].split(" lost").next().unwrap().to_owned()
+        findings(&script.report(500, "lock"), FindingKind::HotLock)[0].split(" spent").next().unwrap().to_owned()
     };
     assert_eq!(who(0), "Thread `loader`");
     assert_eq!(who(6), "Threads");

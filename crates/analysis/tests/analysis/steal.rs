@@ -278,8 +278,8 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     let finding = report.findings.iter().find(|finding| finding.text.contains("for a CPU")).unwrap();
     assert_eq!(
         finding.text,
-        "Thread `worker-1` waited 750 ms (19 % of the active thread time) for a CPU and ran for 250 ms: CPU throttling; \
-         the container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
+        "Thread `worker-1` waited 750 ms (19 % of the active thread time) for a CPU and ran for 250 ms: CPU throttling. \
+         The container may use 0.50 CPUs. It used them up in 90 % of the quota's periods."
     );
     // The same number in table, report of the environment, ledger and finding.
     assert_eq!(report.ledger.ns(EntryKind::LockOwnerNoCpu) / MS, 300);
@@ -339,8 +339,12 @@ fn an_owner_that_sleeps_before_and_after_is_not_said_to_sleep_with_the_lock() {
     // What fits the interval best is no claim.
     assert_eq!(report.ledger.ns(EntryKind::LockOwnerOffCpu) / 100_000, 736);
     let finding = &report.findings[0];
-    assert!(finding.text.ends_with("owned it for 100 % of that (what it did is not recorded)."), "{}", finding.text);
-    let meanwhile = "meanwhile: 100 % owner executing, runnable or in sleep (not recorded which)";
+    assert!(
+        finding.text.ends_with("owned it for 100 % of that time. The recording does not show what it did."),
+        "{}",
+        finding.text
+    );
+    let meanwhile = "blocked time: 100 % owner executing, runnable or in sleep (not recorded which)";
     assert!(finding.details.iter().any(|detail| detail == meanwhile), "{:?}", finding.details);
     let sleep = finding.evidence.iter().find(|evidence| evidence.what == "lock-owner-off-cpu").unwrap();
     assert_eq!(sleep.least_ns, Some(0));
@@ -385,7 +389,7 @@ fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_l
     // Somebody is blocked on a lock besides, for less.
     let events = [blocked_on_lock(100, 500), others.events()].concat();
     let verdict = report(&events, Options::default()).verdict;
-    let besides = " Other processes had 89 % of the CPU time. The largest loss in the program is 20 %, by thread `";
+    let besides = " Other processes had 89 % of the CPU time. The largest loss in the program: Thread `";
     assert!(verdict.contains(besides), "{verdict}");
     // Where they had a part of the time only, it may as well be the program's own threads.
     let some = Second { machine: (390, 0), ..second(0, &threads) };

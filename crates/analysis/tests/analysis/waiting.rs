@@ -138,8 +138,8 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     assert_eq!(
         text,
         "Threads `exec-*` (6 of them) waited 3.60 s (60 % of their lifetime) in `Pool.getConnection`, called from \
-         `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue); 18 waits, \
-         mean 200 ms; 100 % of the waits (by time) were ended by `Db.handleRequest` in `exec-*`."
+         `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
+         mean 200 ms. `Db.handleRequest` in `exec-*` ended 100 % of the waits (by time)."
     );
     let evidence = &report.findings[0].evidence[0];
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
@@ -160,8 +160,8 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     let report = waiting.report();
     assert_eq!(only(&report).in_flight, 1);
     let text = &report.findings[0].text;
-    assert!(text.contains("; 82 % of the waits (by time) were ended by `Db.handleRequest`"), "{text}");
-    assert!(text.contains("; 18 % belongs to waits that had not ended when the recording ended."), "{text}");
+    assert!(text.contains(". `Db.handleRequest` in `exec-*` ended 82 % of the waits (by time)."), "{text}");
+    assert!(text.contains("18 % of the time belongs to waits that had not ended when the recording ended."), "{text}");
 }
 
 /// A pool made with `wait` and `notify`: nobody walks the notifier's stack at the
@@ -212,7 +212,7 @@ fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
     let report = waiting.report();
     let finding = report.findings.iter().find(|one| one.kind == FindingKind::Waiting).expect("a finding about waiting");
     let text = &finding.text;
-    assert!(text.contains("were ended by `Pool.giveBack`, called from `Pool.use`, in `exec-*`"), "{text}");
+    assert!(text.contains("`Pool.giveBack`, called from `Pool.use`, in `exec-*` ended "), "{text}");
     let ended = finding.stacks.iter().find(|stack| stack.whose == "ended by").expect("who ended it");
     assert_eq!(ended.frames[0], "com.acme.Pool.giveBack:1");
 }
@@ -276,7 +276,7 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "Of 12 samples of the threads that they waited for (`exec-*`), 100 % were in `Thread.sleep`, called from \
+        "In 100 % of 12 samples, the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from \
                `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
@@ -292,7 +292,7 @@ fn who_passes_a_permit_on_as_it_acquires_one_returned_nothing_there() {
     (1..=4).for_each(|waiter| waiting.wait(waiter, 100, 700, Some(waiter % 4 + 1)));
     let report = waiting.report();
     let text = &report.findings[0].text;
-    assert!(text.contains("ended by `Gate.pass` in `exec-*`"), "{text}");
+    assert!(text.contains("`Gate.pass` in `exec-*` ended "), "{text}");
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "were ended by `other`. In 100 % of 10 samples, `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        " of the waits (by time). In 100 % of 10 samples, `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -442,7 +442,7 @@ fn of_waits_in_a_library_the_application_that_called_it_is_named() {
     };
     let of_library = text("org.apache.http");
     assert!(of_library.contains("in `Future.get`, called from `Weather.ask`"), "{of_library}");
-    assert!(of_library.contains("ended by `Weather.ask` in `exec-*`"), "{of_library}");
+    assert!(of_library.contains("`Weather.ask` in `exec-*` ended "), "{of_library}");
     let of_application = text("com.acme.http");
     assert!(of_application.contains("in `Future.get`, called from `Pool.lease`"), "{of_application}");
 }
@@ -502,8 +502,8 @@ fn who_finds_a_buffer_full_waits_for_room() {
     let report = waiting.report();
     assert_eq!(only(&report).entry, EntryKind::WaitPermit);
     let text = &report.findings[0].text;
-    assert!(text.contains("in `Log.append`, called from `Server.handle`, for room in a blocking queue;"), "{text}");
-    assert!(text.contains("ended by `Log.write` in `other`"), "{text}");
+    assert!(text.contains("in `Log.append`, called from `Server.handle`, for room in a blocking queue."), "{text}");
+    assert!(text.contains("`Log.write` in `other` ended "), "{text}");
 }
 
 /// A rate limiter of the middle of work, far from the thread's root.
@@ -587,6 +587,6 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
     sleeps(&mut waiting, 5, (850, 990), 8);
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did = "samples of the threads that they waited for (`exec-*`), 100 % were in `Thread.sleep`, called from `Remote.call`.";
+    let did = "samples, the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
 }

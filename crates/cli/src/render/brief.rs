@@ -29,7 +29,7 @@ const TROUBLE_LINES: usize = 6;
 /// How the bar shows each part of the ledger, in the order of [`Part::ALL`].
 const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'w', '=', '░', '?'];
 /// What is said of the parts that have one symbol: how they differ is in `--full`.
-const WAITING: &str = "waiting for threads, permits, pools";
+const WAITING: &str = "waiting for results, permits, pools";
 /// A part that is not drawn is in the legend from this share on; the time on CPU always is.
 const IN_LEGEND: f64 = 0.005;
 

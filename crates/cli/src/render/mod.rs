@@ -151,7 +151,8 @@ fn summed_up(report: &Report) -> Option<String> {
     };
     let blocked = &report.blocked;
     Some(format!(
-        "recorded as sums: {what} shorter than {}; {} here, blocked for {} in all, in the totals without an owner",
+        "recorded as sums: {what} shorter than {}. Here: {}, blocked for {} in all. They count in the totals, but have \
+         no owner",
         numbers::time(minimum),
         numbers::counted(blocked.summed, "contention", "contentions"),
         numbers::time(blocked.summed_ns)
@@ -163,8 +164,8 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled ({}): of {} short contentions, waits and parks {} were recorded, those in progress at {}. The number \
-         and time of the others ({} in all) are exact; where they were spent is estimated from those recorded",
+        "sampled ({}): of {} short contentions, waits and parks, {} were recorded in detail, those in progress at {}. \
+         Totals are exact. Where the other {} were spent is estimated",
         bounds(&sampling.windows),
         numbers::grouped(all),
         numbers::grouped(sampling.recorded),

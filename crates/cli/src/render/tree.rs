@@ -171,15 +171,10 @@ impl Tree<'_> {
     }
 }
 
-/// True for what a row says of owners.
-fn is_of_owner(aspect: Aspect) -> bool {
-    matches!(aspect, Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain)
-}
-
 /// What a row stands for in which no owner is named.
 fn nobody(row: &Row) -> Option<&'static str> {
     match row.value.headline() {
-        UNKNOWN if is_of_owner(row.aspect) => Some("no owner: hand-off, or not recorded"),
+        UNKNOWN if row.aspect.is_of_owner() => Some("no owner: hand-off, or not recorded"),
         PAUSED => Some("VM pause"),
         _ => None,
     }
@@ -188,7 +183,7 @@ fn nobody(row: &Row) -> Option<&'static str> {
 /// What stands before a value so that the tree reads as a sentence.
 fn role(aspect: Aspect) -> &'static str {
     match aspect {
-        of_owner if is_of_owner(of_owner) => "owned by ",
+        of_owner if of_owner.is_of_owner() => "owned by ",
         Aspect::ContenderMethod | Aspect::ContenderChain => "blocked in ",
         Aspect::ContenderThread | Aspect::ContenderGroup => "blocked ",
         _ => "",
