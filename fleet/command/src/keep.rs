@@ -38,15 +38,19 @@ pub async fn keep(task: &Task) -> Result<(), Failure> {
     }
 }
 
+/// A line for each day. Files and bytes include those of hours; rows do not, since hours repeat what minutes have.
 async fn status(store: &Store) -> Result<(), Failure> {
-    println!("{:10}  {:>8}  {:>8}  {:>12}  {:>14}", "day", "batches", "files", "rows", "bytes");
+    println!("{:10}  {:>8}  {:>8}  {:>12}  {:>14}  {:>10}", "day", "batches", "files", "rows", "bytes", "with hours");
     for day in store.days().await? {
         let snapshot = store.snapshot(day).await?;
-        let sums = snapshot
-            .files()
-            .fold((0u64, 0u64, 0u64), |(files, rows, bytes), file| (files + 1, rows + file.rows, bytes + file.bytes));
+        let kept = snapshot.hours();
+        let of_hours = || kept.values().flat_map(|hours| &hours.files);
+        let files = snapshot.files().count() + of_hours().count();
+        let rows: u64 = snapshot.files().map(|file| file.rows).sum();
+        let bytes: u64 = snapshot.files().chain(of_hours()).map(|file| file.bytes).sum();
+        let buckets = format!("{} of {}", kept.len(), kept.len() + snapshot.without_hours().len());
         let batches = snapshot.batches().len();
-        println!("{day}  {batches:>8}  {:>8}  {:>12}  {:>14}", sums.0, sums.1, sums.2);
+        println!("{day}  {batches:>8}  {files:>8}  {rows:>12}  {bytes:>14}  {buckets:>10}");
     }
     Ok(())
 }

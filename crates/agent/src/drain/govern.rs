@@ -325,9 +325,10 @@ impl Drain {
         }
         let reason = match self.governor.complains() {
             Some(SamplingBound::Cpu) => format!(
-                "exceeded: Headway takes {:.1} % of the process's CPU time and cannot sample less; raise --budget, or \
-                 record less (-e monitor; no samples)",
-                100.0 * interval.own / interval.process.max(1.0)
+                "exceeded: Headway takes {:.1} % of the process's CPU time ({:.1} % of one CPU) and cannot sample less; \
+                 raise --budget, or record less (-e monitor; no samples)",
+                100.0 * interval.own / interval.process.max(1.0),
+                100.0 * interval.own / interval.length.max(1.0)
             ),
             Some(_) => format!(
                 "--max-rate is exceeded: the recording grows by {} a second, and Headway cannot sample less; raise \
