@@ -64,7 +64,7 @@ const QUERIES: [string, Query][] = [
   ["whole of hostile names", { ask: "whole", recording: 1 }],
   ["longest", { ask: "longest", scope: whole(), limit: 10 }],
   ["a thread", group(whole({ within: [{ by: "contender-thread", key: "request-1#21" }] }), ["lock", "owner-chain"])],
-  ["a call chain", group(whole({ within: [{ by: "contender-chain", key: chainKey(["com.acme.shop.Stock.reserve:44", "com.acme.shop.Requests.serve:18", "java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"].map(hash)) }] }), ["lock-name"])],
+  ["a call stack", group(whole({ within: [{ by: "contender-chain", key: chainKey(["com.acme.shop.Stock.reserve:44", "com.acme.shop.Requests.serve:18", "java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"].map(hash)) }] }), ["lock-name"])],
   ["stacks with a method", group(whole({ kinds: ["cpu", "wall"], stacks: { of: "contender-chain", with: ["com.acme.shop.Json.parse"], without: [] } }), ["contender-chain"])],
   ["stacks of owners with two methods and without one", group(whole({ stacks: { of: "owner-chain", with: ["com.acme.shop.Stock.rebuildIndex", "java.lang.Thread.run"], without: ["com.acme.shop.Index.sort"] } }), ["owner-chain", "time"], 12)],
   ["a contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_000, thread: "request-1#21" }],

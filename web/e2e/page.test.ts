@@ -90,14 +90,14 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.getByLabel("Add an aspect").selectOption("owner-chain");
     await row(page, "Stock.lock").getByLabel("open").click();
     await row(page, "Stock.rebuildIndex:71").click();
-    const owner = page.locator(".chain", { hasText: "Who held the lock" });
+    const owner = page.locator(".chain", { hasText: "Who owned the lock" });
     await owner.getByText("Stock.rebuildIndex").waitFor();
     expect(await page.locator(".chain", { hasText: "Who waited" }).innerText()).toContain("Stock.reserve");
     await owner.getByText("frames of the JDK").click();
     expect(await owner.innerText()).toContain("ThreadPoolExecutor.runWorker");
     // The same view again, from its address alone.
     const again = await visit(page.url());
-    await again.page.locator(".chain", { hasText: "Who held the lock" }).getByText("Stock.rebuildIndex").waitFor();
+    await again.page.locator(".chain", { hasText: "Who owned the lock" }).getByText("Stock.rebuildIndex").waitFor();
     expect(await again.page.locator(".tablerow.selected").innerText()).toContain("Stock.rebuildIndex:71");
     expect([...complaints, ...again.complaints]).toEqual([]);
     await context.close();
@@ -287,9 +287,9 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const detail = page.getByLabel("Selected contention");
     expect(await detail.innerText()).toMatch(/request-[56] was blocked on a monitor/);
     await detail.getByRole("button", { name: /Follow: request-1/ }).click();
-    await detail.getByText("indexer-1 held it longest").waitFor();
+    await detail.getByText("indexer-1 owned it longest").waitFor();
     expect(await detail.innerText()).toMatch(/request-1 was blocked on a monitor/);
-    expect(await detail.locator(".chain", { hasText: "Who held the lock" }).innerText()).toContain("Stock.rebuildIndex");
+    expect(await detail.locator(".chain", { hasText: "Who owned the lock" }).innerText()).toContain("Stock.rebuildIndex");
     await page.locator(".arrows line").first().waitFor({ state: "attached" });
     expect(complaints).toEqual([]);
     await context.close();
@@ -425,7 +425,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.waitForFunction(() => location.hash.includes("profile") && location.hash.includes("thread=%3Drequest-1"));
     await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
     await page.goto(`${address()}#/locks?lock=Stock`);
-    await page.locator(".chain", { hasText: "Who held the lock" }).getByRole("link", { name: "Stock.rebuildIndex" }).click();
+    await page.locator(".chain", { hasText: "Who owned the lock" }).getByRole("link", { name: "Stock.rebuildIndex" }).click();
     await page.waitForFunction(() => location.hash.includes("sandwich=com.acme.shop.Stock.rebuildIndex"));
     expect(complaints).toEqual([]);
     await context.close();
@@ -656,7 +656,7 @@ describe("the page in one file", () => {
     await row(page, "Stock.lock").waitFor();
     const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
     expect(table.suggestedFilename()).toBe("locks.csv");
-    await page.getByRole("button", { name: "Holding stacks" }).click();
+    await page.getByRole("button", { name: "Owner stacks" }).click();
     const [drawing] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
     expect(drawing.suggestedFilename()).toBe("flame.svg");
     await context.close();

@@ -153,7 +153,7 @@ const MONITOR_HOOKS: [Hook; 3] = [
         name: "monitor-exit",
         address: on_exit as *const (),
         original: &EXIT_ORIGINAL,
-        loss: "owners are known by thread only, not by call chain",
+        loss: "owners are known by thread only, not by call stack",
     },
     Hook {
         known: Known::Reenter,

@@ -29,7 +29,7 @@ Examples:
   headway report headway-4711-*.jfr     who blocked whom, and for how long
 
 Exit codes:
-  0 done, 1 failure, 2 wrong usage, 3 unsuitable target process,
+  0 done, 1 failure, 2 wrong usage, 3 the process cannot be profiled,
   4 damaged recording (its readable part is shown), 5 a lock became worse
   (`fleet regressions --fail`); `run` ends with the code of the command it ran";
 

@@ -19,9 +19,9 @@ const MECHANISMS: [&str; 4] = ["walker", "monitor-exit", "monitor-reenter", "mon
 
 const BY_PROBE: (&str, &str) = ("monitor-exit", "through the VM's probe monitor__contended__exit");
 const BY_SIGNAL: (&str, &str) = ("monitor-exit", "when the successor's condition variable is signalled");
-const NO_EXITS: (&str, &str) = ("monitor-exit", "owners are known by thread only, not by call chain");
+const NO_EXITS: (&str, &str) = ("monitor-exit", "owners are known by thread only, not by call stack");
 const NO_OWNERS: (&str, &str) = ("monitor-exit", "owners are not known");
-const NO_WALKER: (&str, &str) = ("walker", "JVMTI GetStackTrace, which is slower, and owners have no call chain");
+const NO_WALKER: (&str, &str) = ("walker", "JVMTI GetStackTrace, which is slower, and owners have no call stack");
 const NO_REENTER: (&str, &str) = ("monitor-reenter", "re-acquisitions after Object.wait are not seen");
 const NO_NOTIFY: (&str, &str) = ("monitor-notify", "re-acquisitions after Object.wait are not seen");
 

@@ -13,7 +13,7 @@ export class Methods {
   readonly jdk: boolean[] = [];
   readonly #keys: number[] = [];
   readonly #byName = new Map<string, number>();
-  /** Of each recording: the methods of its frames, and of its call chains. */
+  /** Of each recording: the methods of its frames, and of its call stacks. */
   readonly #known = new WeakMap<NameBook, { frames: number[]; chains: Map<number, Int32Array> }>();
   /** Runs of the JDK's own frames that are shown as one. */
   readonly folded = this.#add("(JDK)", true, JDK);
@@ -38,7 +38,7 @@ export class Methods {
     return made;
   }
 
-  /** Methods of a call chain, root first; what is not known is one method of that name. */
+  /** Methods of a call stack, root first; what is not known is one method of that name. */
   ofChain(chain: number, book: NameBook): Int32Array {
     let known = this.#known.get(book);
     if (!known) this.#known.set(book, (known = { frames: [], chains: new Map() }));

@@ -160,7 +160,7 @@ describe("flame graphs", () => {
 });
 
 describe("a tree of 5000 stacks", () => {
-  /** Counts how often a frame or call chain is looked up. */
+  /** Counts how often a frame or call stack is looked up. */
   class Counting extends NameBook {
     looked = 0;
     override frame(id: number) { this.looked++; return super.frame(id); }
@@ -176,7 +176,7 @@ describe("a tree of 5000 stacks", () => {
   // Leaf first: two stacks differ in the frames next to their leaf.
   for (let chain = 1; chain <= 5000; chain++) names.chains.set(chain, Array.from({ length: DEPTH }, (_, depth) => 1 + (Math.floor(chain / 3 ** depth) + depth) % METHODS));
   const stacks = { groups: groups(Array.from({ length: 5000 }, (_, at) => [[at + 1], 7])), names };
-  it("looks up each call chain and frame once, whatever is chosen of it", () => {
+  it("looks up each call stack and frame once, whatever is chosen of it", () => {
     names.looked = 0;
     const root = flame(stacks, { fold: true, inverted: false });
     expect([root.total, names.looked]).toEqual([35_000, 5000 + METHODS]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chainKey, hash } from "./keys";
 
-describe("keys of call chains", () => {
+describe("keys of call stacks", () => {
   it("are those that the command computes", () => {
     // The same numbers stand in crates/page/src/keys.rs.
     const frames = ["com.acme.Ä.run:7", "java.lang.Thread.run:0"].map(hash);

@@ -13,7 +13,7 @@ import { Bar } from "./Overview";
 const MOST = 8;
 
 export const INSIDE_WHY =
-  "Samples of the thread that held the lock, taken while others were blocked on it, up to the frame that held it. A sample counts once for each blocked thread.";
+  "Samples of the thread that owned the lock, taken while others were blocked on it, up to the frame that acquired it. A sample counts once for each blocked thread.";
 export const INSIDE_EMPTY = "No sample of an owner here. Record with -e lock,cpu (or wall) to see where inside the owner the time went.";
 
 interface Spot {
@@ -29,7 +29,7 @@ export function spotsOf(groups: Groups, names: NameBook): Spot[] {
     const frames = names.chain(chain);
     const leaf = frames[0];
     const own = frames.find((frame) => !names.frame(frame).jdk);
-    const inner = leaf === undefined ? "outside the method that held the lock" : names.frameText(leaf);
+    const inner = leaf === undefined ? "outside the method that owned the lock" : names.frameText(leaf);
     const text = own === undefined || own === leaf ? inner : `${names.frameText(own)} › ${inner}`;
     found.set(text, (found.get(text) ?? 0) + groups.total[at]!);
   });

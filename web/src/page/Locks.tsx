@@ -52,9 +52,9 @@ function shareBetween(found: Estimate | null, totalNs: number): string {
 }
 
 const MODES = [
-  ["chains", "Both call chains"],
-  ["waiting", "Waiting stacks"],
-  ["holding", "Holding stacks"],
+  ["chains", "Both call stacks"],
+  ["waiting", "Waiter stacks"],
+  ["holding", "Owner stacks"],
   ["inside", "Inside the owner"],
   ["longest", "Longest contentions"],
 ] as const;
@@ -99,8 +99,8 @@ export function Locks() {
           ))}
         </div>
         {mode === "chains" && <Chains />}
-        {mode === "waiting" && <Stacks by="contender-chain" why="Call chains of blocked threads; width is blocked time." />}
-        {mode === "holding" && <Stacks by="owner-chain" why="Call chains of whoever held the lock, at its release; width is the time that others were blocked meanwhile." />}
+        {mode === "waiting" && <Stacks by="contender-chain" why="Call stacks of blocked threads; width is blocked time." />}
+        {mode === "holding" && <Stacks by="owner-chain" why="Call stacks of the owner, at its release; width is the time that others were blocked meanwhile." />}
         {mode === "inside" && <Stacks by="inside" why={INSIDE_WHY} empty={INSIDE_EMPTY} kinds={["inside"]} fold={false} />}
         {mode === "longest" && <Longest within={pick} />}
       </section>
@@ -206,14 +206,14 @@ function Chains() {
   const go = (to: number) => show({ search: to > 0 ? String(to) : "" }, false);
   return (
     <>
-      <p class="foot" title="Pairs of call chains, most blocked time first">
+      <p class="foot" title="Pairs of call stacks, most blocked time first">
         <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
         pair {at + 1} of {pairs.length}: {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
         <button type="button" class="small" disabled={at >= pairs.length - 1} aria-label="cheaper pair" onClick={() => go(at + 1)}>▸</button>
       </p>
       <div class="pair">
-        <Chain chain={pair.contender} title="Who waited" why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
-        <Chain chain={pair.owner} title="Who held the lock" why="Call chain of the owner when it released the lock, from the frame that held it on"
+        <Chain chain={pair.contender} title="Who waited" why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
+        <Chain chain={pair.owner} title="Who owned the lock" why="Call stack of the owner when it released the lock, from the frame that acquired it on"
           unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
       </div>
       {pair.owner > 0 && <Inside within={[...pick, { by: "owner-chain", key: keyOf(names, "owner-chain", pair.owner) }]} />}

@@ -270,7 +270,7 @@ function NothingBlocked() {
   );
 }
 
-/** The method that held the lock longest, or that nobody did. */
+/** The method that owned the lock longest, or that nobody owned it. */
 function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: number }) {
   const names = useNames(view.value.recording);
   const estimates = useEstimates(view.value.recording);
@@ -350,7 +350,7 @@ function When({ phases, whole }: { phases: Phase[]; whole: number }) {
     <>
       {phases.slice(0, 2).map((phase) => {
         const range = { from: phase.from, to: Math.min(phase.to, whole) };
-        const who = phase.owner ? `; ${phase.owner} held it while ${phase.acquiring || "others"} waited` : "";
+        const who = phase.owner ? `; ${phase.owner} owned it while ${phase.acquiring || "others"} waited` : "";
         return (
           <button key={phase.from} type="button" class="small" title={`Choose this range; at worst ${percent(phase.peak)} of running time went into acquiring this lock${who}`}
             onClick={() => show({ range })}>
@@ -560,7 +560,7 @@ function Missing({ facts }: { facts: Facts }) {
     ...facts.degraded,
   ];
   if (facts.summed > 0) lines.push(["added up", addedUp(facts)]);
-  if (facts.foreign) lines.push(["owners", `${facts.producer} does not record which call chain held a lock; record with headway to see it`]);
+  if (facts.foreign) lines.push(["owners", `${facts.producer} does not record who owned a lock; record with headway to see it`]);
   if (lines.length === 0) return <p class="empty">No events dropped. All features active.</p>;
   return (
     <dl class="missing">

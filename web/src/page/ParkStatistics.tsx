@@ -44,8 +44,8 @@ export function ParkStatistics() {
         <button type="button" class="small push" title="Download as CSV" onClick={() => save("park-statistics.csv", "text/csv", csv(tableOf(rows, names)))}>CSV</button>
       </p>
       {picked && (
-        <Chain chain={picked.chain} title={`Where ${names.thread(picked.thread).name} parked on ${names.lock(picked.lock).short}`} why="Thread and call chain of the first park that was measured"
-          unknown="The call chain was not recorded." />
+        <Chain chain={picked.chain} title={`Where ${names.thread(picked.thread).name} parked on ${names.lock(picked.lock).short}`} why="Thread and call stack of the first park that was measured"
+          unknown="The call stack was not recorded." />
       )}
     </>
   );
@@ -61,7 +61,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
-    text("thread", "thread", "The thread whose park was measured first; its call chain is below the table", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread)),
+    text("thread", "thread", "The thread whose park was measured first; its call stack is below the table", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread)),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
     number("times", "parks", "How often threads parked on it", "62px", count),

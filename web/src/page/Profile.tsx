@@ -22,11 +22,11 @@ interface Weight {
 }
 
 const WEIGHTS: Record<string, Weight> = {
-  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call chain.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
+  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
   wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples here. Record with -e wall to fill this page." },
-  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call chain that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
-  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call chain of the lock's owner.", empty: "No blocked time here. Record with -e lock to fill this page." },
-  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call chain.", empty: "No waits here. Record with -e lock to fill this page." },
+  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
+  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", empty: "No blocked time here. Record with -e lock to fill this page." },
+  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", empty: "No waits here. Record with -e lock to fill this page." },
 };
 
 const SHAPES = [
@@ -171,7 +171,7 @@ function Flat({ stacks, format, search }: TableProps) {
   const columns: Column<MethodTotal>[] = [
     { id: "text", title: "method", why: "Methods of the same name together", width: "minmax(260px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}><Method name={row.name} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "150px", value: (row) => row.self, cell: (row) => <span class="number">{format(row.self)} <small class="inline">{percent(row.self / total)}</small></span> },
-    { id: "total", title: "total", why: "Time in which the method was anywhere on the call chain", width: "150px", value: (row) => row.total, cell: (row) => <span class="number">{format(row.total)} <small class="inline">{percent(row.total / total)}</small></span> },
+    { id: "total", title: "total", why: "Time in which the method was anywhere on the call stack", width: "150px", value: (row) => row.total, cell: (row) => <span class="number">{format(row.total)} <small class="inline">{percent(row.total / total)}</small></span> },
   ];
   return (
     <>

@@ -115,13 +115,13 @@ function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], nam
   return wanted.flatMap((thread) => found.find((lane) => lane.thread === thread && thread > 0) ?? []);
 }
 
-/** The slice in which one thread held the lock longest. */
+/** The slice in which one thread owned the lock longest. */
 export function mainHolder(stretch: Stretch): Slice | undefined {
   return [...stretch.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
 }
 
 function Hint() {
-  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the owner; the arrow keys step through a lane. A name leads to the thread's flame graph; boxes, or clicks with Shift, choose several threads for one.</p>;
+  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread owned it, what both were doing, and an arrow to the owner; the arrow keys step through a lane. A name leads to the thread's flame graph; boxes, or clicks with Shift, choose several threads for one.</p>;
 }
 
 /** Leads to the flame graph of the threads that are chosen. */
@@ -328,7 +328,7 @@ interface ArrowProps {
   height: number;
 }
 
-/** From the blocked thread to whoever held the lock, slice by slice. */
+/** From the blocked thread to the owner, slice by slice. */
 function Arrow({ stretch, laneOf, x, height }: ArrowProps) {
   const from = laneOf(stretch.thread);
   const slices = [...stretch.slices].filter((slice) => slice.owner > 0 && laneOf(slice.owner) >= 0).sort((a, b) => b.span - a.span).slice(0, 5);
@@ -386,16 +386,16 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
             </button>
           ) : (
             <>
-              <code>{names.threadText(holder.owner)}</code> held it longest and was not blocked itself: it is the root of this wait.
+              <code>{names.threadText(holder.owner)}</code> owned it longest and was not blocked itself: it is the root of this wait.
             </>
           )}
         </p>
       )}
       <div class="pair">
-        <Chain chain={stretch.chain} title={blocked ? "Who waited" : "Its call chain"} why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
+        <Chain chain={stretch.chain} title={blocked ? "Who waited" : "Its call stack"} why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         {blocked && (
-          <Chain chain={holder?.chain ?? 0} title={holder ? `Who held the lock: ${names.threadText(holder.owner)}` : "Who held the lock"}
-            why="Call chain of the owner when it released the lock" unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
+          <Chain chain={holder?.chain ?? 0} title={holder ? `Who owned the lock: ${names.threadText(holder.owner)}` : "Who owned the lock"}
+            why="Call stack of the owner when it released the lock" unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
         )}
       </div>
     </section>
@@ -422,13 +422,13 @@ function around(stretch: Stretch, whole: number): { from: number; to: number } {
 function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
   const whole = useDuration();
   return (
-    <div class="scroll slices" tabIndex={0} role="region" aria-label="Who held the lock meanwhile">
+    <div class="scroll slices" tabIndex={0} role="region" aria-label="Who owned the lock meanwhile">
       <table class="plain">
         <thead>
           <tr>
             <th>at</th>
             <th class="number">for</th>
-            <th>held by</th>
+            <th>owner</th>
             <th>how that is known</th>
           </tr>
         </thead>

@@ -65,7 +65,7 @@ export function WaitFor() {
           <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>
         )}
         <p class="foot">
-          An arrow leads from who waited to who held the lock; its width is the blocked time.
+          An arrow leads from who waited to who owned the lock; its width is the blocked time.
           {drawn.folded > 0 && ` The ${drawn.folded} ${MODES[mode]![0]} with least blocked time are one node.`}
           {drawn.edges.length > MOST_EDGES && ` The ${MOST_EDGES} arrows with most blocked time of ${drawn.edges.length} are drawn.`}
           {blame.unblamed > 0 && ` ${duration(blame.unblamed)} (${percent(blame.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}

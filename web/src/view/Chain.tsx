@@ -1,4 +1,4 @@
-// A call chain, leaf first; runs of the JDK's own frames are folded.
+// A call stack, leaf first; runs of the JDK's own frames are folded.
 import { useState } from "preact/hooks";
 import { useNames } from "../state/asking";
 import { ALL_STACKS } from "../state/address";

@@ -35,7 +35,7 @@ export function FilterBar() {
         onTyped={(text) => show({ thread: text })} />
       <Typed label="lock" title="Only locks whose name or class contains this (=name: exactly this)" size={11} value={lock} empty="any"
         onTyped={(text) => show({ lock: text })} />
-      <Typed label="method" title="Only where a method on either call chain contains this" size={11} value={method} empty="any"
+      <Typed label="method" title="Only where a method on either call stack contains this" size={11} value={method} empty="any"
         onTyped={(text) => show({ method: text })} />
       {thread !== "" && folded > 0 && (
         <span class="hint" title="Their time is in the row of the other threads of their group, which a filter by thread does not show">

@@ -27,7 +27,7 @@ export function Longest({ within }: { within: Step[] }) {
             <th>at</th>
             <th>thread</th>
             <th>lock</th>
-            <th>held by</th>
+            <th>owner</th>
           </tr>
         </thead>
         <tbody>

@@ -47,7 +47,7 @@ const CHAINS: &str = "chains";
 const WALKER: &str = "walker";
 /// What is lost without it.
 const WITHOUT_WALKER: &str =
-    "stacks are taken with JVMTI GetStackTrace, which is slower, and owners have no call chain";
+    "stacks are taken with JVMTI GetStackTrace, which is slower, and owners have no call stack";
 
 /// How the chain of an event's thread is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Chains {
         self.taking.store(taking as u8, Ordering::Relaxed);
         let mut mechanisms = vec![MechanismState { name: WALKER.to_owned(), state, detail }];
         if taking == Taking::Not {
-            let detail = "lock and park events come without call chains: switched off by an option".to_owned();
+            let detail = "lock and park events come without call stacks: switched off by an option".to_owned();
             mechanisms.push(MechanismState { name: CHAINS.to_owned(), state: State::Off, detail });
         }
         if let Some(known) = self.walker(core) {

@@ -69,12 +69,17 @@ pub(super) fn split_text(split: &LockSplit) -> String {
     parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
 }
 
+/// True if the VM was paused for most of the time.
+pub(super) fn is_mostly_paused(split: &LockSplit) -> bool {
+    share(split.paused, split.total()) >= EXPLAINS
+}
+
 /// What kept the lock from being free, where one thing did: a sentence.
 pub(super) fn cause(split: &LockSplit) -> Option<String> {
     let total = split.total();
     let part = |ns: u64| share(ns, total);
     let about = |ns: u64| percent(part(ns));
-    if part(split.paused) >= EXPLAINS {
+    if is_mostly_paused(split) {
         return Some(format!(
             "For {} of the blocked time the VM was paused: the lock is not the cause.",
             about(split.paused)

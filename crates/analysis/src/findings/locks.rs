@@ -145,6 +145,15 @@ impl Group {
         self.total.saturating_sub(self.split.paused).saturating_sub(self.moved)
     }
 
+    /// The blocked time of which the sentences speak: without pauses, of which no lock is guilty, unless these
+    /// explain most of it.
+    fn spoken_of(&self) -> u64 {
+        match evidence::is_mostly_paused(&self.split) {
+            true => self.total,
+            false => self.total.saturating_sub(self.split.paused),
+        }
+    }
+
     fn matters(&self, blocked: u64, whole: u64) -> bool {
         let of_active = whole == 0 || self.in_virtual > 0 || share(self.total, whole) >= OF_ACTIVE;
         // A pause is reported with the lock that it seems to be due to.
@@ -200,8 +209,8 @@ impl Group {
     /// `62 %` of the blocked time; with its interval if it is an estimate.
     fn part(&self, ns: u64, estimated: &Estimated) -> String {
         match &estimated.interval {
-            Some(it) => quantity::estimated(share(ns, self.total), it.of(self.total), it.instants),
-            None => percent(share(ns, self.total)),
+            Some(it) => quantity::estimated(share(ns, self.spoken_of()), it.of(self.spoken_of()), it.instants),
+            None => percent(share(ns, self.spoken_of())),
         }
     }
 
@@ -261,7 +270,7 @@ impl Group {
         let owned = dominant.filter(|_| kind == FindingKind::HotLock).map(|(method, owner)| {
             let method = code(&short(*method, names));
             let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", mostly {did}"));
-            let part = percent(share(owner.total, self.total));
+            let part = percent(share(owner.total, self.spoken_of()));
             let thread = Some(by_threads(owner, names)).filter(|by| by.starts_with("thread "));
             let whose = thread.map_or(String::new(), |thread| format!(" in {thread}"));
             format!("{method}{whose} owned {} for {part} of that time{}.", self.it(), did.unwrap_or_default())
@@ -275,11 +284,11 @@ impl Group {
             true => "Threads".to_owned(),
             false => self.who(active_ns, names),
         };
-        let spent = format!("{who} spent {}", evidence::time(self.total));
+        let spent = format!("{who} spent {}", evidence::time(self.spoken_of()));
         if active_ns == 0 || mostly_virtual {
             return (spent, None);
         }
-        let share = share(self.total, active_ns).min(1.0);
+        let share = share(self.spoken_of(), active_ns).min(1.0);
         (format!("{spent} ({} of the active thread time)", percent(share)), Some(share))
     }
 
@@ -329,7 +338,7 @@ impl Group {
     }
 
     fn owner(&self, names: &Names) -> (FindingKind, String) {
-        if share(self.split.hand_off, self.total) >= DOMINATES {
+        if share(self.split.hand_off, self.spoken_of()) >= DOMINATES {
             return (FindingKind::HandOff, self.hand_over_text());
         }
         // Of a pause nobody is guilty.
@@ -369,20 +378,25 @@ impl Group {
 
     /// `8 threads owned it in turn: `Shop.sell` for 48 % of that time, `Shop.buy` for 20 %.`
     fn shared_text(&self, methods: &[(&NameId, &Owner)], names: &Names) -> String {
-        let part = |owner: &Owner| share(owner.total, self.total);
-        let owners = count(self.owners.len() as u64, "thread");
-        let it = self.it();
-        let Some((first, rest)) = methods.split_first() else { return format!("{owners} owned {it} in turn.") };
+        let part = |owner: &Owner| share(owner.total, self.spoken_of());
+        let owners = self.owned_it();
+        let Some((first, rest)) = methods.split_first() else { return format!("{owners}.") };
         let text = |owner: &Owner| self.part(owner.total, &owner.estimated);
         let mut named = vec![format!("{} for {} of that time", code(&short(*first.0, names)), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
         named.extend(rest.map(|(method, owner)| format!("{} for {}", code(&short(**method, names)), text(owner))));
-        format!("{owners} owned {it} in turn: {}.", named.join(", "))
+        format!("{owners}: {}.", named.join(", "))
+    }
+
+    /// `8 threads owned it in turn`
+    fn owned_it(&self) -> String {
+        let in_turn = if self.owners.len() == 1 { "" } else { " in turn" };
+        format!("{} owned {}{in_turn}", count(self.owners.len() as u64, "thread"), self.it())
     }
 
     fn shared_threads_text(&self) -> String {
-        let owners = count(self.owners.len() as u64, "thread");
-        format!("{owners} owned {} in turn. The recording does not show what they did.", self.it())
+        let they = if self.owners.len() == 1 { "it" } else { "they" };
+        format!("{}. The recording does not show what {they} did.", self.owned_it())
     }
 
     /// The lock was free for most of the time. A convoy is one lock that is passed

@@ -18,7 +18,7 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     virtual_threads(report.virtual_threads.as_ref(), top, screen, out);
     let pauses = &report.pauses;
     if pauses.count > 0 {
-        title("STOP-THE-WORLD", "", screen, out);
+        title("VM PAUSES", "", screen, out);
         let _ = writeln!(
             out,
             "  {}, {} in all, the longest {}",
