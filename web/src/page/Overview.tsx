@@ -9,6 +9,7 @@ import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
+import { Code } from "../view/Code";
 import { FactList } from "../view/Facts";
 import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
 import { Heat } from "../view/Heat";
@@ -148,7 +149,7 @@ function Answers() {
                 <td>
                   <a href={address({ page: "locks", ...drill(names.text(value)), by: ["lock-name", "owner-method", "contender-method"] })}
                     title={`Drill down into ${names.text(value)}`}>
-                    <code>{names.text(value)}</code>
+                    <Code name={names.text(value)} />
                   </a>
                 </td>
                 <td class="number">
@@ -156,7 +157,7 @@ function Answers() {
                   <Bar part={total / owners.totalNs} />
                 </td>
                 <td title={names.text(blocked?.value ?? 0)}>
-                  <code>{method(blocked?.value)}</code>
+                  <Code name={method(blocked?.value)} />
                   <small>{group ? names.text(group.value) : ""}</small>
                 </td>
                 <td>
@@ -205,7 +206,7 @@ function Waits({ facts }: { facts: Facts }) {
             <tr key={place}>
               <td>
                 <a href={address(waitsIn(wait))} title={`Show the waits in ${wait.method}`}>
-                  <code>{split(wait.method)[1]}</code>
+                  <Code name={split(wait.method)[1]} />
                 </a>
                 <small>{split(wait.on)[1]}</small>
               </td>
@@ -214,7 +215,7 @@ function Waits({ facts }: { facts: Facts }) {
                 <Bar part={wait.totalNs / most} />
               </td>
               <td>{wait.groups.join(", ")}</td>
-              <td title={wait.endedBy}>{wait.endedBy ? <code>{split(wait.endedBy)[1]}</code> : wait.byTimeout ? "timeout" : "several, or unknown"}</td>
+              <td title={wait.endedBy}>{wait.endedBy ? <Code name={split(wait.endedBy)[1]} /> : wait.byTimeout ? "timeout" : "several, or unknown"}</td>
               <td>
                 {times(wait.count, "wait")}
                 <small>longest {duration(wait.maxNs)}</small>
@@ -292,7 +293,7 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
       {nobody && <>hand-off</>}
       {nobody && <small>{percent(free / total)}{freeEstimate} of it: the lock had been released, and the next thread had not run yet</small>}
       {known && nobody && <small>{split(names.text(known.value))[1]} owned it for {percent(known.total / total)}{estimate(known)}</small>}
-      {known && !nobody && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
+      {known && !nobody && <Code title={names.text(known.value)} name={split(names.text(known.value))[1]} />}
       {known && !nobody && <small>owned it for {percent(known.total / total)} of that{estimate(known)}</small>}
       {free > 0 && !nobody && (
         <small title="The lock had been released, and the next thread had not run yet: too few CPUs, or a lock convoy">

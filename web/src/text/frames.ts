@@ -55,3 +55,8 @@ export function withoutPackage(lock: string): string {
   const object = lock.lastIndexOf(" (") < 0 ? 0 : lock.lastIndexOf(" (") + 2;
   return lock.slice(0, object) + lock.slice(object).replace(/^(?:[^\s.()]+\.)+(?=[^\s.()]+[@#])/, "");
 }
+
+/** The words of a name of code: after each dot, and where capitals follow small letters. */
+export function wordsOf(name: string): string[] {
+  return name.split(/(?<=[.$])(?=.)|(?<=[a-z0-9])(?=[A-Z])/);
+}

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseUtc, tick, utc } from "./clock";
 import { csv } from "./download";
-import { parts, split, withoutPackage } from "./frames";
+import { parts, split, withoutPackage, wordsOf } from "./frames";
 import { pieces } from "./sentence";
 import { shellWord } from "./shell";
 import { axisEnd, between, count, duration, interval, moment, parseMoment, percent } from "./units";
@@ -89,5 +89,13 @@ describe("words of a command", () => {
 describe("files for spreadsheets", () => {
   it("quotes, and lets no name become a formula", () => {
     expect(csv([["a,b", 'say "x"', 3], ["=HYPERLINK(1)", "-1+2", "ok"]])).toBe('"a,b","say ""x""",3\r\n\'=HYPERLINK(1),\'-1+2,ok\r\n');
+  });
+});
+
+describe("words of names", () => {
+  it("end after dots and before capitals, and are the name together", () => {
+    expect(wordsOf("Transaction.waitForThisToEnd")).toEqual(["Transaction.", "wait", "For", "This", "To", "End"]);
+    expect(wordsOf("Pools$Orders.IDLE")).toEqual(["Pools$", "Orders.", "IDLE"]);
+    for (const name of ["", "a", "x.", "int[]", "A<B>.c(lambda#0)"]) expect(wordsOf(name).join("")).toBe(name);
   });
 });
