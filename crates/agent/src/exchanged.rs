@@ -95,7 +95,7 @@ impl Seen {
     /// The chain of the wait that began then; `NONE` if it was not seen.
     #[inline]
     pub fn chain(&self, since: TimeNs) -> ChainId {
-        if self.since.load(Ordering::Acquire) != since.0 {
+        if since.0 == 0 || self.since.load(Ordering::Acquire) != since.0 {
             return ChainId::NONE;
         }
         let chain = self.chain.load(Ordering::Relaxed);
@@ -107,10 +107,12 @@ impl Seen {
         }
     }
 
-    /// On the sampling thread: the same, if the chain still means what it did.
-    pub fn valid_chain(&self, since: TimeNs, generation: u64) -> Option<ChainId> {
+    /// On the sampling thread: what was found when it was looked at this wait, `NONE` if no chain; `None` if it
+    /// was not, or if what chains mean has changed since.
+    pub fn found(&self, since: TimeNs, generation: u64) -> Option<ChainId> {
+        let was_looked_at = self.since.load(Ordering::Relaxed) == since.0 && since.0 != 0;
         let is_valid = self.generation.load(Ordering::Relaxed) == generation;
-        Some(self.chain(since)).filter(|chain| is_valid && chain.is_some())
+        (was_looked_at && is_valid).then(|| self.chain(since))
     }
 }
 
@@ -139,18 +141,30 @@ impl Exchanged {
     /// On the thread: it ended the wait of another, `waiter` if that is a platform thread.
     #[inline]
     pub fn gave(&self, awaited: Awaited, waiter: Option<&Exchanged>, time: TimeNs) {
+        // It did not wait.
+        if awaited.since == TimeNs(0) {
+            return;
+        }
         let passes_on = time.since(TimeNs(self.got_at.load(Ordering::Relaxed))).0 < PASSES_ON_NS;
         let chain = awaited.chain(waiter);
         for key in [Key::of_lock(awaited.lock), Key::of_chain(chain)].into_iter().flatten() {
             self.note(key, |flags| if passes_on && flags == GOT { GOT } else { flags | GAVE });
         }
         if chain == ChainId::NONE && !passes_on {
-            self.gave_something();
+            self.gave_something(awaited.lock);
         }
     }
 
-    /// It is not known with which chain that was waited for: what the thread got with any may be gone.
-    fn gave_something(&self) {
+    /// It is not known with which chain that was waited for: what the thread got with any may be gone, unless
+    /// it gave what it did not get.
+    fn gave_something(&self, lock: LockId) {
+        let is_of = |key: Key| {
+            let mut words = self.words.iter().map(|word| word.load(Ordering::Relaxed));
+            words.any(|word| word & !FLAGS == key.0 && word & GOT != 0)
+        };
+        if Key::of_lock(lock).is_some_and(|key| !is_of(key)) {
+            return;
+        }
         for word in &self.words {
             let known = word.load(Ordering::Relaxed);
             if known & CHAIN != 0 && known & FLAGS == GOT {
@@ -242,16 +256,24 @@ mod tests {
             thread.seen.waits(TimeNs(3), ChainId(7), 1);
         }
         assert_eq!(waiter.seen.chain(TimeNs(4)), ChainId::NONE, "another wait");
-        assert_eq!(waiter.seen.valid_chain(TimeNs(3), 1), Some(ChainId(7)));
-        assert_eq!(waiter.seen.valid_chain(TimeNs(3), 2), None, "chains of an earlier generation");
+        assert_eq!(waiter.seen.found(TimeNs(3), 1), Some(ChainId(7)));
+        assert_eq!(waiter.seen.found(TimeNs(3), 2), None, "chains of an earlier generation");
         maker.gave(wait(9, 0), Some(&waiter), late);
         taker.got(wait(5, 0), TimeNs(1));
         assert!(maker.is_waited_for(place) && taker.is_waited_for(place));
-        // With which chain that was waited for is not known: it may be what it had.
+        // Whom it wakes does not wait, or waits for what it never got.
+        let nothing = Awaited { lock: LockId::NONE, chain: ChainId::NONE, since: TimeNs(0) };
+        taker.gave(nothing, Some(&waiter), late);
         taker.gave(wait(6, 0), None, late);
-        maker.gave(wait(6, 0), None, late);
-        assert!(!taker.is_waited_for(place) && taker.is_waited_for(lock(5)) && maker.is_waited_for(place));
+        assert!(taker.is_waited_for(place));
+        // With which chain that was waited for is not known: it may be what it had.
+        taker.gave(wait(5, 0), None, late);
+        maker.gave(wait(5, 0), None, late);
+        assert!(!taker.is_waited_for(place) && !taker.is_waited_for(lock(5)) && maker.is_waited_for(place));
         waiter.clear();
-        assert_eq!(waiter.seen.chain(TimeNs(3)), ChainId::NONE);
+        assert_eq!([waiter.seen.chain(TimeNs(3)), waiter.seen.chain(TimeNs(0))], [ChainId::NONE; 2]);
+        assert_eq!(waiter.seen.found(TimeNs(0), 1), None);
+        waiter.seen.waits(TimeNs(9), ChainId::NONE, 1);
+        assert_eq!(waiter.seen.found(TimeNs(9), 1), Some(ChainId::NONE), "it is not looked at it again");
     }
 }

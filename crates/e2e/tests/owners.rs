@@ -127,6 +127,28 @@ fn what_unmounted_virtual_threads_do_with_a_lock_or_a_permit_is_seen() {
     }
 }
 
+/// A wait that is sampled has a call stack only when it is over. Who looks for owners finds it before that:
+/// without it, samples of those that have a permit belong to no place where others wait.
+#[test]
+fn what_those_do_who_have_a_permit_is_seen_where_waits_are_sampled() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let what = format!("JDK {}", jdk.release);
+        let sampled = ["--sampling-window", "20ms"];
+        // Longer where the program hardly got a CPU.
+        let mut reports = SECONDS.iter().map(|seconds| recorded(&tools, &jdk, "permits", &sampled, seconds));
+        let report = reports.find(|report| waited_ns(report) > 2_000_000_000).expect("threads wait");
+        assert!(
+            report["sampling"]["windows"].to_string().contains("sampling-window"),
+            "{what}: {}",
+            report["sampling"]
+        );
+        let did = "(`queue-*`) were in `Thread.sleep`, called from `Queues$Held.sleep`";
+        let says = |finding: &Value| finding["text"].as_str().is_some_and(|text| text.contains(did));
+        assert!(report["findings"].as_array().unwrap().iter().any(says), "{what}: {}", report["findings"]);
+    }
+}
+
 #[test]
 fn nobody_is_looked_at_where_that_is_turned_off() {
     let tools = Tools::find().unwrap();

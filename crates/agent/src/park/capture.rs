@@ -473,11 +473,12 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
             seq = parks().next_seq();
         }
         observer().released(slot, park.blocker(), time);
-        agent.samples.gave(&slot.exchanged, park.waits_for(), waiter, time);
+        let awaited = park.waits_for();
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }
         permit.give(seq, thread, time);
+        agent.samples.gave(&slot.exchanged, awaited, waiter, time);
     };
     let id = match is_virtual {
         true => {

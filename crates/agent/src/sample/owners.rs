@@ -20,8 +20,8 @@ use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::exchanged::Key;
 use crate::threads::Slot;
-use headway_model::event::{OwnerSample, Sample, SampleState};
-use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use headway_model::event::{OwnerSample, ParkLimit, Sample, SampleState};
+use headway_model::{ChainId, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use headway_sample::task;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -40,6 +40,8 @@ const ARMED_NS: u64 = 500_000_000;
 const MAX_WAITED_FOR: usize = 64;
 /// Waits without a call chain whose threads' stacks are walked at a look, each once.
 const MAX_WALKS: usize = 4;
+/// Things waited for without a call chain that are kept: others have to find room, too.
+const MAX_UNPLACED: usize = 16;
 /// Longest time that one look stands for.
 const MAX_WEIGHT_NS: u64 = 500_000_000;
 
@@ -67,6 +69,38 @@ pub struct Owners {
     last_ns: u64,
     next_ns: u64,
     turn: usize,
+    walks: Walks,
+}
+
+/// Whose stacks are walked at a look: threads take turns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Walks {
+    /// How many more.
+    left: usize,
+    /// The place of the thread that is looked at.
+    place: usize,
+    /// Threads before this place had their turn.
+    from: usize,
+}
+
+impl Walks {
+    /// A look begins. Those that had no turn at the last one come first.
+    fn begin(&mut self, most: usize) {
+        if self.left > 0 {
+            self.from = 0;
+        }
+        self.left = most;
+    }
+
+    /// True if it is this thread's turn, and takes it.
+    fn take(&mut self) -> bool {
+        let is_due = self.left > 0 && self.place >= self.from;
+        if is_due {
+            self.left -= 1;
+            self.from = self.place + 1;
+        }
+        is_due
+    }
 }
 
 impl Owners {
@@ -81,6 +115,7 @@ impl Owners {
             last_ns: task::monotonic_ns(),
             next_ns: 0,
             turn: 0,
+            walks: Walks::default(),
         }
     }
 
@@ -130,8 +165,11 @@ impl Owners {
     fn find_waiters(&mut self, now: u64, decoding: &mut Decoding) {
         self.waited_for.clear();
         let is_long = |start: TimeNs| now.saturating_sub(start.0) >= WAITS_NS;
-        let (agent, mut walks) = (self.agent, MAX_WALKS);
-        for slot in agent.threads.iter() {
+        let agent = self.agent;
+        // Where the kernel refuses to read stacks, no walk succeeds.
+        self.walks.begin(if agent.losses.get(Loss::SampleUnreadable) == 0 { MAX_WALKS } else { 0 });
+        for (place, slot) in agent.threads.iter().enumerate() {
+            self.walks.place = place;
             if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
                 let (owner, unnamed) = self.owner_of_pending(slot, enter.start);
                 let (lock, chain) = (enter.lock, enter.chain);
@@ -139,12 +177,17 @@ impl Owners {
             } else if let Some(park) = slot.parks.park.peek().filter(|park| is_long(park.time)) {
                 let (lock, owner) = (park.blocker, park.owner);
                 let still = || slot.parks.park.start() == Some(park.time);
-                let chain = self.chain_of((slot, park.time), (lock, park.chain), still, &mut walks, decoding);
+                // A lock is found by its owner; who only lets time pass waits for nobody.
+                let walks = owner == ThreadId::NONE && (lock.is_some() || park.limit == ParkLimit::None);
+                let chain = match walks {
+                    true => self.chain_of((slot, park.time), (lock, park.chain), still, decoding),
+                    false => park.chain,
+                };
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             } else if let Some(wait) = slot.wait.peek().filter(|wait| is_long(wait.start)) {
                 let (lock, owner) = (wait.lock, ThreadId::NONE);
                 let still = || slot.wait.peek().is_some_and(|now| now.start == wait.start);
-                let chain = self.chain_of((slot, wait.start), (lock, wait.chain), still, &mut walks, decoding);
+                let chain = self.chain_of((slot, wait.start), (lock, wait.chain), still, decoding);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             }
         }
@@ -158,22 +201,20 @@ impl Owners {
         (slot, since): (&Slot, TimeNs),
         (lock, known): (LockId, ChainId),
         still: impl Fn() -> bool,
-        walks: &mut usize,
         decoding: &mut Decoding,
     ) -> ChainId {
         let generation = self.agent.chains.generation();
-        let seen = || slot.exchanged.seen.valid_chain(since, generation);
-        if let Some(chain) = Some(known).filter(|chain| chain.is_some()).or_else(seen) {
+        let found = || slot.exchanged.seen.found(since, generation);
+        if let Some(chain) = Some(known).filter(|chain| chain.is_some()).or_else(found) {
             return chain;
         }
         let is_known = |waited: &WaitedFor| lock.is_some() && waited.lock == lock && waited.chain.is_some();
-        if *walks == 0 || self.waited_for.iter().any(is_known) {
+        if self.waited_for.iter().any(is_known) || !self.walks.take() {
             return ChainId::NONE;
         }
-        *walks -= 1;
         let subject = Subject::of_slot(self.agent, slot);
         let found = subject.and_then(|subject| self.waiting.look(&subject, decoding)).filter(|_| still());
-        let Some((chain, _)) = found else { return ChainId::NONE };
+        let chain = found.map_or(ChainId::NONE, |(chain, _)| chain);
         slot.exchanged.seen.waits(since, chain, generation);
         chain
     }
@@ -200,7 +241,12 @@ impl Owners {
             if known.chain == ChainId::NONE {
                 known.chain = waited.chain;
             }
-        } else if self.waited_for.len() < MAX_WAITED_FOR {
+            return;
+        }
+        let unplaced = |waited: &&WaitedFor| waited.chain == ChainId::NONE && !waited.is_owned;
+        let has_room = self.waited_for.len() < MAX_WAITED_FOR
+            && (!unplaced(&&waited) || self.waited_for.iter().filter(unplaced).count() < MAX_UNPLACED);
+        if has_room {
             self.waited_for.push(waited);
         }
     }
@@ -299,8 +345,11 @@ impl WaitedFor {
         if self.owner.is_some() && self.owner == thread {
             return true;
         }
+        // Where it is not known where others wait, what a thread does meanwhile is of no use.
         let keys = [Key::of_lock(self.lock), Key::of_chain(self.chain)];
-        !self.is_owned && keys.into_iter().flatten().any(|key| slot.exchanged.is_waited_for(key))
+        !self.is_owned
+            && self.chain.is_some()
+            && keys.into_iter().flatten().any(|key| slot.exchanged.is_waited_for(key))
     }
 
     fn sample(&self, sample: Sample) -> OwnerSample {
@@ -311,6 +360,21 @@ impl WaitedFor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_take_turns_at_being_walked_and_each_gets_one() {
+        let mut walks = Walks::default();
+        let mut look = || {
+            walks.begin(2);
+            let mut walked = Vec::new();
+            for place in 0..5 {
+                walks.place = place;
+                walked.extend(walks.take().then_some(place));
+            }
+            walked
+        };
+        assert_eq!([look(), look(), look(), look()], [vec![0, 1], vec![2, 3], vec![4], vec![0, 1]]);
+    }
 
     #[test]
     fn monitors_without_a_known_owner_are_not_mixed_up_because_threads_wait_in_one_place() {

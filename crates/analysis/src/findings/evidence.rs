@@ -76,15 +76,16 @@ pub(super) fn is_mostly_paused(split: &LockSplit) -> bool {
 
 /// What kept the lock from being free, where one thing did: a sentence.
 pub(super) fn cause(split: &LockSplit) -> Option<String> {
-    let total = split.total();
-    let part = |ns: u64| share(ns, total);
-    let about = |ns: u64| percent(part(ns));
     if is_mostly_paused(split) {
         return Some(format!(
             "For {} of the blocked time the VM was paused: the lock is not the cause.",
-            about(split.paused)
+            percent(share(split.paused, split.total()))
         ));
     }
+    // Pauses are left out of the time that the finding speaks of.
+    let total = split.total() - split.paused;
+    let part = |ns: u64| share(ns, total);
+    let about = |ns: u64| percent(part(ns));
     if part(split.waited) >= EXPLAINS {
         return Some(format!(
             "For {} of the blocked time its owner was itself blocked or waiting.",

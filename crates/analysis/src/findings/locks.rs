@@ -233,7 +233,7 @@ impl Group {
         evidence.extend(first.map(|(what, owner)| Evidence {
             quality: Quality::Estimated,
             interval: owner.estimated.interval,
-            ..Evidence::exact(what, owner.total, Some(share(owner.total, self.total)))
+            ..Evidence::exact(what, owner.total, Some(share(owner.total, self.spoken_of())))
         }));
         evidence
     }
@@ -270,10 +270,13 @@ impl Group {
         let owned = dominant.filter(|_| kind == FindingKind::HotLock).map(|(method, owner)| {
             let method = code(&short(*method, names));
             let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", mostly {did}"));
-            let part = percent(share(owner.total, self.spoken_of()));
+            // Without pauses, as what it costs; but what counts at the root of a chain was time with the lock, too.
+            let owned = self.total.saturating_sub(self.split.paused);
+            let part = percent(share(owner.total, owned));
+            let of_what = if self.cost() == owned { "that time" } else { "the time blocked on it" };
             let thread = Some(by_threads(owner, names)).filter(|by| by.starts_with("thread "));
             let whose = thread.map_or(String::new(), |thread| format!(" in {thread}"));
-            format!("{method}{whose} owned {} for {part} of that time{}.", self.it(), did.unwrap_or_default())
+            format!("{method}{whose} owned {} for {part} of {of_what}{}.", self.it(), did.unwrap_or_default())
         });
         Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
     }

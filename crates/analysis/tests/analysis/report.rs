@@ -680,6 +680,26 @@ fn a_pause_inside_a_contention_is_not_blamed_on_the_owner() {
     assert_eq!(report.findings[0].kind, FindingKind::Pauses);
 }
 
+/// The verdict, the finding and its percentages are of one time: that without the pause.
+#[test]
+fn a_pause_that_is_not_most_of_a_contention_is_left_out_of_what_is_said_of_it() {
+    let report = analyse(
+        "
+        T1: [a..................]
+        T2:   a~~~~~~~~~~~~~~~~~~[a]
+        VM:     ####
+        ",
+        by("owner-method"),
+    );
+    let lock = report.findings.iter().find(|finding| finding.text.contains("Inventory.lock")).expect("the lock");
+    assert_eq!((report.blocked_ns, lock.cost_ns), (19 * MS, 15 * MS));
+    assert!(lock.text.contains(" spent 15.0 ms ("), "{}", lock.text);
+    assert!(lock.text.contains(" owned it for 93 % of that time"), "{}", lock.text);
+    assert!(report.verdict.contains("(15.0 ms of ") && report.verdict.contains("for 93 % of that time"), "{report:?}");
+    let owner = lock.evidence.iter().find(|evidence| evidence.what == "owner-method");
+    assert!(owner.is_none(), "the sentence of an exact recording has it");
+}
+
 #[test]
 fn a_mean_blocked_time_is_not_said_to_be_the_time_that_owners_had_the_lock() {
     let report = analyse(HOT, by("lock"));
