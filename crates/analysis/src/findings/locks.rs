@@ -27,6 +27,9 @@ const STANDS_FOR_ALL: f64 = 0.9;
 /// Part of the blocked time from which on one more owner's method is named.
 const LEAST_NAMED: f64 = 0.01;
 
+/// From this part on it is said what those methods leave that are named.
+const WORTH_A_WORD: f64 = 0.1;
+
 /// From this part on nothing is known of what owners did.
 const UNKNOWN: f64 = 0.95;
 
@@ -305,7 +308,7 @@ impl Group {
                 let thread = self.contenders.keys().map(|thread| code(&names.thread_text(*thread)));
                 format!("Thread {}", thread.collect::<String>())
             }
-            ([group], n) if are_few => format!("Threads {} ({n} of them)", code(group)),
+            ([group], n) if are_few => format!("{n} threads {}", code(group)),
             _ => "Threads".to_owned(),
         }
     }
@@ -388,7 +391,12 @@ impl Group {
         let mut named = vec![format!("{} for {} of that time", code(&short(*first.0, names)), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
         named.extend(rest.map(|(method, owner)| format!("{} for {}", code(&short(**method, names)), text(owner))));
-        format!("{owners}: {}.", named.join(", "))
+        let shown: f64 = methods.iter().take(named.len()).map(|(_, owner)| part(owner)).sum();
+        let rest = match 1.0 - shown {
+            rest if rest >= WORTH_A_WORD => format!("; other methods, hand-off or unknown for {}", percent(rest)),
+            _ => String::new(),
+        };
+        format!("{owners}: {}{rest}.", named.join(", "))
     }
 
     /// `8 threads owned it in turn`
@@ -418,7 +426,8 @@ impl Group {
         );
         if share(self.after_wait, self.total) >= DOMINATES {
             let wait = self.wait_words();
-            return format!("{late} The threads had been woken in `{wait}` and had to acquire the lock again.");
+            let who = if self.contenders.len() == 1 { "thread" } else { "threads" };
+            return format!("{late} The {who} had been woken in `{wait}` and had to acquire the lock again.");
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
@@ -499,7 +508,7 @@ fn by_threads(owner: &Owner, names: &Names) -> String {
     let group = names.group_text(**first);
     let in_group = threads.iter().filter(|(thread, _)| names.group_text(**thread) == group).count();
     if in_group == threads.len() {
-        return format!("threads {} ({} of them)", code(&group), threads.len());
+        return format!("{} threads {}", threads.len(), code(&group));
     }
     format!("{}, most in {}", count(threads.len() as u64, "thread"), code(&group))
 }

@@ -142,15 +142,19 @@ impl Doings {
         (is_known && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 
-    /// `In 94 % of 114 samples, the threads that they waited for (`exec-*`) were in
+    /// `For 94 % of the sampled time (114 samples), the threads that they waited for (`exec-*`) were in
     /// `Thread.sleep`.` of these threads.
     pub fn text_of(&self, threads: &str) -> Option<String> {
         let (doing, part) = self.most()?;
         let (samples, part) = (grouped(self.samples), percent(part));
-        Some(format!("In {part} of {samples} samples, {threads} were {}{}.", doing.text(""), doing.below("")))
+        Some(format!(
+            "For {part} of the sampled time ({samples} samples), {threads} were {}{}.",
+            doing.text(""),
+            doing.below("")
+        ))
     }
 
-    /// `In 98 % of 412 samples, `Web.priceSync` was in `Thread.sleep`, called from
+    /// `For 98 % of the sampled time (412 samples), `Web.priceSync` was in `Thread.sleep`, called from
     /// `Web.remotePrice`.` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most()?;
@@ -162,16 +166,13 @@ impl Doings {
         let part = percent(part);
         // A sample counts for each thread that waits for its thread, so their number says little there.
         let (samples, coverage) = match self.waiting_for {
-            0 => (format!("{} samples", grouped(self.samples)), String::new()),
+            0 => (format!(" ({} samples)", grouped(self.samples)), String::new()),
             whole => {
                 let covered = percent(share(self.ns, whole).min(1.0));
-                (
-                    "the samples taken meanwhile".to_owned(),
-                    format!(" (there are samples for {covered} of the blocked time)"),
-                )
+                (String::new(), format!(" (samples cover {covered} of the blocked time)"))
             }
         };
-        Some(format!("In {part} of {samples}, {who} was {doing}{below}{coverage}."))
+        Some(format!("For {part} of the sampled time{samples}, {who} was {doing}{below}{coverage}."))
     }
 
     /// The same without numbers, if it is most of what was done.
@@ -309,9 +310,12 @@ mod tests {
         assert_eq!(doings.text("`A.serve`"), None);
         doings.add(doing("a.A.other a.A.serve").unwrap(), 20, 2);
         let text = doings.text("`A.serve`").unwrap();
-        assert_eq!(text, "In 75 % of 6 samples, `A.serve` was in `Thread.sleep`, called from `A.slow`.");
+        assert_eq!(
+            text,
+            "For 75 % of the sampled time (6 samples), `A.serve` was in `Thread.sleep`, called from `A.slow`."
+        );
         let whole = doings.text("`pool-1`").unwrap();
-        assert_eq!(whole, "In 75 % of 6 samples, `pool-1` was in `Thread.sleep`, called from `A.slow` < `A.serve`.");
+        assert_eq!(whole, "For 75 % of the sampled time (6 samples), `pool-1` was in `Thread.sleep`, called from `A.slow` < `A.serve`.");
         assert!(doings.evidence().is_some_and(|evidence| evidence.quality == Quality::Estimated));
         // 80 ns of samples stand for too little of so long a time.
         doings.waiting_for = 2_000;
@@ -319,6 +323,6 @@ mod tests {
         doings.waiting_for = 1_600;
         assert!(doings
             .text("`A.serve`")
-            .is_some_and(|text| text.ends_with(" (there are samples for 5.0 % of the blocked time).")));
+            .is_some_and(|text| text.ends_with(" (samples cover 5.0 % of the blocked time).")));
     }
 }

@@ -9,6 +9,8 @@ use crate::steal::report::{Named, QuotaReport, StealReport, Totals, Window};
 use headway_model::DurationNs;
 use std::fmt::Write;
 
+/// CPUs were short during the whole recording from this part of it on.
+const WHOLE: f64 = 0.99;
 /// Part of the ready time of threads from which on its loss is a finding.
 const LOST: f64 = 0.05;
 /// Part of the CPU time that is most of it.
@@ -81,12 +83,12 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     if let Some(users) = users {
         let _ = write!(text, " {}", who_had_it(users));
     }
-    let mut details = vec![format!(
-        "{}; too few CPUs during {} of {}",
-        in_parts(totals),
-        DurationNs(affected_ns(steal)),
-        DurationNs(report.duration_ns),
-    )];
+    let affected = affected_ns(steal);
+    let when = match share(affected, report.duration_ns) >= WHOLE {
+        true => "the whole recording".to_owned(),
+        false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
+    };
+    let mut details = vec![format!("{}; too few CPUs during {when}", in_parts(totals))];
     details.extend(part.and_then(|part| less_in_bar(part, report)));
     Finding {
         kind: FindingKind::Environment,

@@ -180,17 +180,20 @@ fn last_of_others(
     let by = if share(*ns, rounds.late_ns) >= OF_WAITING {
         format!(" in thread {}", code(&names.thread_text(**first)))
     } else if of_group >= OF_WAITING {
-        format!(" in threads {} ({} of them)", code(&group), same.len())
+        format!(" in {} threads {}", same.len(), code(&group))
     } else {
         String::new()
     };
     let ended = match ranked(&rounds.methods, |ns| *ns).first() {
         Some((method, ns)) => {
             let part = percent(share(**ns, rounds.late_ns));
-            format!("{}{by} ended {part} of the waits (by time)", code(&short(**method, names)))
+            format!("{}{by} ended {part} of the waits (weighted by length)", code(&short(**method, names)))
         }
         None if by.is_empty() => "Several threads ended the waits".to_owned(),
-        None => format!("{} ended most of the waits (by time)", by.replacen(" in t", "T", 1)),
+        None => format!(
+            "{} ended most of the waits (weighted by length)",
+            by.replacen(" in t", "T", 1).replacen(" in ", "", 1)
+        ),
     };
     Some(format!(
         "{} waited {} ({} of {} lifetime) at {} in {}. There {} {}, mean {}. {ended}.",
@@ -249,7 +252,7 @@ fn waiters(rounds: &Rounds, names: &Names) -> String {
         (1, _) => {
             format!("Thread {}", rounds.waiters.iter().map(|one| code(&names.thread_text(*one))).collect::<String>())
         }
-        (n, 1) => format!("Threads {} ({n} of them)", code(first)),
+        (n, 1) => format!("{n} threads {}", code(first)),
         (n, _) => format!("{}, most of them {},", count(n as u64, "thread"), code(first)),
     }
 }

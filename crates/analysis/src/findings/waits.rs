@@ -328,7 +328,7 @@ impl Group {
         }
     }
 
-    /// `Threads `worker-*` (16 of them)`, `Thread `main``.
+    /// `16 threads `worker-*``, `Thread `main``.
     fn waiters(&self, names: &Names) -> String {
         let mut ids = self.threads.keys();
         if let (Some(only), None) = (ids.next(), ids.next()) {
@@ -337,7 +337,7 @@ impl Group {
         let groups = groups(self.threads.keys().map(|thread| (names.group_text(*thread), 1)));
         let first = groups.first().map_or("", |group| &group.name);
         match groups.len() {
-            1 => format!("Threads {} ({} of them)", code(first), self.threads.len()),
+            1 => format!("{} threads {}", self.threads.len(), code(first)),
             _ => format!("{}, most of them {},", count(self.threads.len() as u64, "thread"), code(first)),
         }
     }
@@ -417,16 +417,23 @@ impl Group {
         text
     }
 
-    /// `. Job.finish in worker-* ended 80 % of the waits (by time)`.
+    /// `. Job.finish in worker-* ended 80 % of the waits (weighted by length)`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let part = percent(share(ns, self.total));
-            return format!(". {from} in {} ended {part} of the waits (by time)", code(&names.group_or_thread(group)));
+            return format!(
+                ". {from} in {} ended {part} of the waits (weighted by length)",
+                code(&names.group_or_thread(group))
+            );
         }
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(". {} ended {} of the waits (by time)", code(names.text(*group)), percent(share(*ns, self.total)))
+        format!(
+            ". {} ended {} of the waits (weighted by length)",
+            code(names.text(*group)),
+            percent(share(*ns, self.total))
+        )
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,

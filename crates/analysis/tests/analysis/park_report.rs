@@ -400,12 +400,12 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     };
     assert_eq!(
         waits_for(1),
-        "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`. There were 12 waits, \
-         mean 80.0 ms. `Fan.slowest` in thread `part-1` ended 100 % of the waits (by time)."
+        "2 threads `worker-*` waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`. There were 12 waits, \
+         mean 80.0 ms. `Fan.slowest` in thread `part-1` ended 100 % of the waits (weighted by length)."
     );
     let many = waits_for(4);
     assert!(
-        many.ends_with("`Fan.slowest` in threads `part-*` (4 of them) ended 100 % of the waits (by time)."),
+        many.ends_with("`Fan.slowest` in 4 threads `part-*` ended 100 % of the waits (weighted by length)."),
         "{many}"
     );
 }
@@ -493,7 +493,7 @@ fn what_those_did_that_hand_their_connections_to_a_helper_is_said_with_a_may() {
         findings(&report, FindingKind::Waiting).remove(0).to_owned()
     };
     let did =
-        "In 100 % of 9 samples, the threads that may have had one (`worker-*`) were in `Thread.sleep`, called from \
+        "For 100 % of the sampled time (9 samples), the threads that may have had one (`worker-*`) were in `Thread.sleep`, called from \
                `Audit.send`.";
     let of_pool = seen([4, 4]);
     assert!(of_pool.ends_with(did) && !of_pool.contains(" wakes "), "{of_pool}");

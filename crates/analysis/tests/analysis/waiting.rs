@@ -137,9 +137,9 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     let text = &report.findings[0].text;
     assert_eq!(
         text,
-        "Threads `exec-*` (6 of them) waited 3.60 s (60 % of their lifetime) in `Pool.getConnection`, called from \
+        "6 threads `exec-*` waited 3.60 s (60 % of their lifetime) in `Pool.getConnection`, called from \
          `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
-         mean 200 ms. `Db.handleRequest` in `exec-*` ended 100 % of the waits (by time)."
+         mean 200 ms. `Db.handleRequest` in `exec-*` ended 100 % of the waits (weighted by length)."
     );
     let evidence = &report.findings[0].evidence[0];
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
@@ -160,7 +160,7 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     let report = waiting.report();
     assert_eq!(only(&report).in_flight, 1);
     let text = &report.findings[0].text;
-    assert!(text.contains(". `Db.handleRequest` in `exec-*` ended 82 % of the waits (by time)."), "{text}");
+    assert!(text.contains(". `Db.handleRequest` in `exec-*` ended 82 % of the waits (weighted by length)."), "{text}");
     assert!(text.contains("18 % of the time belongs to waits that had not ended when the recording ended."), "{text}");
 }
 
@@ -276,7 +276,7 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "In 100 % of 12 samples, the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from \
+        "For 100 % of the sampled time (12 samples), the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from \
                `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
@@ -309,7 +309,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        " of the waits (by time). In 100 % of 10 samples, `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        " of the waits (weighted by length). For 100 % of the sampled time (10 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -346,8 +346,8 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     (0..20).for_each(|sample| seen(&mut waiting, 9, 20 * sample, 7));
     let report = waiting.report();
     let finding = &report.findings[0];
-    let did = "In 100 % of the samples taken meanwhile, `Small.update` was in `Thread.sleep`, called from \
-               `Remote.call` (there are samples for 80 % of the blocked time).";
+    let did = "For 100 % of the sampled time, `Small.update` was in `Thread.sleep`, called from \
+               `Remote.call` (samples cover 80 % of the blocked time).";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");
@@ -587,6 +587,7 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
     sleeps(&mut waiting, 5, (850, 990), 8);
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did = "samples, the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
+    let did =
+        "samples), the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
 }

@@ -23,6 +23,8 @@ const SENTENCE_LINES: (usize, usize) = (8, 6);
 const ADVICE_LINES: usize = 2;
 /// Frames of the application that a stack shows.
 const FRAMES: usize = 4;
+/// Lines of why something is not active.
+const REASON_LINES: usize = 2;
 /// Lines of what was dropped or not active.
 const TROUBLE_LINES: usize = 6;
 
@@ -155,7 +157,8 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
     let more = report.findings.len() - shown().count();
     if more > 0 {
-        let line = format!("  {} left out here", numbers::counted(more as u64, "smaller finding", "smaller findings"));
+        let line =
+            format!("  {} in the full report", numbers::counted(more as u64, "smaller finding", "smaller findings"));
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -175,6 +178,16 @@ fn whole_parts(detail: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
+/// The sentences that fit into so many lines, and a sign that there are more; all of it if not even the first fits.
+fn whole_sentences<'a>(text: &'a str, most: usize, indent: usize, screen: &Screen) -> Cow<'a, str> {
+    let lines = |text: &str| prose::wrapped(text, screen.width, indent).len();
+    if lines(text) <= most {
+        return text.into();
+    }
+    let ends = text.match_indices(". ").map(|(at, _)| format!("{}. …", &text[..at]));
+    ends.filter(|begin| lines(begin) <= most).last().map_or_else(|| text.into(), Cow::from)
+}
+
 /// Lines that a finding's sentences may take. Of the first one nothing is to be cut that says what to do.
 fn sentence_lines(index: usize) -> usize {
     match index {
@@ -188,7 +201,8 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
     let screen = &Screen { cut: true, ..*screen };
     let number = format!("{:>3}. ", index + 1);
     let mut lines = Vec::new();
-    let sentences = prose::wrapped_at_most(sentence_lines(index), &finding.text, number.len(), screen);
+    let text = whole_sentences(&finding.text, sentence_lines(index), number.len(), screen);
+    let sentences = prose::wrapped_at_most(sentence_lines(index), &text, number.len(), screen);
     for (nth, line) in sentences.iter().enumerate() {
         let start = if nth == 0 { number.as_str() } else { "     " };
         let text = prose::with_names(line.trim_start(), screen);
@@ -206,35 +220,55 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
     lines
 }
 
-/// `owned by Shop.sell:12 < Server.handle:40 (+14 frames)`: the frames of the
-/// application, and how many others there are, with the first of a library before
-/// them. All frames are in `--full`.
+/// `owned by Shop.sell:12 < … < Server.handle:40 (+14 frames)`: the frames of the
+/// application, with the first of a library before them; where others are between, and
+/// how many they are. All frames are in `--full`.
 fn folded(stack: &FindingStack, width: usize) -> String {
     let plumbing = names::Plumbing::of(stack.frames.iter().map(String::as_str));
-    let of_application = |frame: &&String| !plumbing.has(frame) && !names::is_machinery(frame);
-    let of_library = |frame: &&String| !names::is_plumbing(frame) && !names::is_machinery(frame);
-    let mut frames: Vec<&str> =
-        stack.frames.iter().filter(of_application).take(FRAMES).map(|frame| short(frame)).collect();
-    if frames.is_empty() {
-        frames.extend(stack.frames.first().map(|frame| short(frame)));
+    let of_application = |frame: &String| !plumbing.has(frame) && !names::is_machinery(frame);
+    let of_library = |frame: &String| !names::is_plumbing(frame) && !names::is_machinery(frame);
+    let places = |is: &dyn Fn(&String) -> bool| -> Vec<usize> {
+        stack.frames.iter().enumerate().filter(|(_, frame)| is(frame)).map(|(at, _)| at).collect()
+    };
+    let mut shown = places(&of_application);
+    shown.truncate(FRAMES);
+    if shown.is_empty() {
+        shown.extend((!stack.frames.is_empty()).then_some(0));
     }
-    let library = stack.frames.iter().find(of_library).map(|frame| short(frame));
-    let mut library = library.filter(|library| !frames.contains(library));
+    let library = places(&of_library).first().copied().filter(|library| !shown.contains(library));
+    shown.splice(0..0, library);
     loop {
-        let others = stack.frames.len().saturating_sub(frames.len() + usize::from(library.is_some()));
-        let through = library.map_or_else(String::new, |library| format!("{library} < … < "));
-        let mut line = format!("{} {through}{}", stack.whose, frames.join(" < "));
-        if others > 0 {
-            let _ = write!(line, " (+{})", numbers::counted(others as u64, "frame", "frames"));
+        let line = with_gaps(stack, &shown);
+        if shown.len() <= 1 || line.chars().count() <= width {
+            return line;
         }
-        let fits = line.chars().count() <= width;
-        match (frames.len(), library) {
-            (0..=1, None) => return line,
-            _ if fits => return line,
-            (0..=1, Some(_)) => library = None,
-            _ => _ = frames.pop(),
+        // The first of the application says more than that of a library.
+        match (shown.len(), library) {
+            (2, Some(library)) if shown.first() == Some(&library) => _ = shown.remove(0),
+            _ => _ = shown.pop(),
         }
     }
+}
+
+/// The frames at these places, and a sign where others are before or between them.
+fn with_gaps(stack: &FindingStack, shown: &[usize]) -> String {
+    let mut line = format!("{} ", stack.whose);
+    let mut next = 0;
+    for (nth, at) in shown.iter().enumerate() {
+        let before = match (nth, *at > next) {
+            (0, true) => "… < ",
+            (0, false) => "",
+            (_, true) => " < … < ",
+            (_, false) => " < ",
+        };
+        let _ = write!(line, "{before}{}", stack.frames.get(*at).map_or("", |frame| short(frame)));
+        next = at + 1;
+    }
+    let others = stack.frames.len().saturating_sub(shown.len());
+    if others > 0 {
+        let _ = write!(line, " (+{})", numbers::counted(others as u64, "frame", "frames"));
+    }
+    line
 }
 
 /// `Shop.sell:12` of `com.acme.Shop.sell:12`.
@@ -259,7 +293,7 @@ fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
     }
     for degraded in &report.degraded {
         let reason = format!("{}: {}", degraded.mechanism, degraded.reason);
-        let reason = prose::wrapped_at_most(1, &reason, 0, &cut);
+        let reason = prose::wrapped_at_most(REASON_LINES, &reason, 0, &cut);
         lines.extend(reason.iter().map(|line| screen.warning(line)));
     }
     for problem in &analysed.problems {
@@ -295,12 +329,12 @@ mod tests {
         ];
         let frames: Vec<String> = frames.iter().map(|frame| (*frame).to_owned()).collect();
         let stack = FindingStack { whose: "waiting in".into(), frames };
-        assert_eq!(folded(&stack, 90), "waiting in Db.handleRequest:29 < Server.serve:12 (+5 frames)");
-        assert_eq!(folded(&stack, 50), "waiting in Db.handleRequest:29 (+6 frames)");
+        assert_eq!(folded(&stack, 90), "waiting in … < Db.handleRequest:29 < … < Server.serve:12 (+5 frames)");
+        assert_eq!(folded(&stack, 50), "waiting in … < Db.handleRequest:29 (+6 frames)");
         let frames = ["org.apache.http.Future.get:9", "org.apache.http.Pool.get:3", "com.acme.Weather.ask:4"];
         let through = FindingStack { whose: "waiting in".to_owned(), frames: frames.map(str::to_owned).to_vec() };
         assert_eq!(folded(&through, 90), "waiting in Future.get:9 < … < Weather.ask:4 (+1 frame)");
-        assert_eq!(folded(&through, 40), "waiting in Weather.ask:4 (+2 frames)");
+        assert_eq!(folded(&through, 40), "waiting in … < Weather.ask:4 (+2 frames)");
         let jdk = FindingStack { whose: "owned by".into(), frames: vec!["java.util.Vector.add:12".into()] };
         assert_eq!(folded(&jdk, 90), "owned by Vector.add:12");
     }
