@@ -106,7 +106,7 @@ fn where_exits_are_missed_the_rest_is_unknown_rather_than_wrong() {
     let (mut owned, mut right, mut wrong) = (0, 0, 0);
     for mut setup in plays() {
         // HotSpot's exit hook sees the exits of 97.5 to 99.8 % of the blocked
-        // time (see docs/metrics.md).
+        // time (see docs/metrics-methods.md).
         setup.missed_percent = 3;
         let played = play(setup);
         let (judge, counts) = judge(&played);
