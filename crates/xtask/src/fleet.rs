@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// The S3 server of `./hw fleet-test`: a separate program, only for tests, which is built of its sources by Go.
 const SERVER: &str = "github.com/versity/versitygw/cmd/versitygw";
-/// Its version; `docs/fleet.md` names it, too.
+/// Its version; `docs/fleet.md` and `docs/fleet-internals.md` name it, too.
 const SERVER_VERSION: &str = "v1.8.0";
 /// The test program that needs it (`fleet/command/tests/s3`), and the variable by which that finds it.
 const SERVER_TESTS: &str = "s3";

@@ -1,6 +1,7 @@
 //! The distributions. None of them was fitted to one recording: they have the traits that make a fleet hard to
 //! query and compare (few locks with most of the time, durations over many powers of ten, hosts that are alike
-//! within a day and differ between each other), in numbers that are easy to state. `docs/fleet.md` repeats them.
+//! within a day and differ between each other), in numbers that are easy to state. `docs/fleet-internals.md`
+//! repeats them.
 
 /// Services' sizes: the n-th has a share of the JVMs in proportion to `1 / n^S`.
 pub const SERVICE_SIZE: f64 = 1.0;

@@ -1,5 +1,5 @@
 //! How often `compare` is wrong, on made-up fleets (`./hw fleet-eval`): false alarms where nothing changed,
-//! and planted regressions that were not found. Prints the tables of `docs/fleet.md`.
+//! and planted regressions that were not found. Prints the tables of `docs/fleet-internals.md`.
 //!
 //! Seeds below a million were used while developing; the default is not among them.
 
