@@ -226,7 +226,7 @@ pub enum Task {
     },
     /// Have Apache Spark answer a question, compute views, or make rollups of hours and days
     Submit(Box<Submit>),
-    /// Show days, batches, files and rows
+    /// Show days, with batches, files, rows, bytes and how many buckets have hours
     Status(Place),
     /// Compact: make one file of each day's files, keep their hours beside the minutes, and delete files that nothing
     /// has used for a day

@@ -59,7 +59,7 @@ export function Regressions({ service }: { service: string | null }) {
         {running && <button type="button" onClick={cancel}>Cancel</button>}
         {running && <span role="status">{wordsOf(now.progress)}</span>}
       </p>
-      {!now && <p class="hint">Compares the newest version with the one before, with intervals. It reads all minutes of both, which can take minutes; time range, version and host do not narrow it.</p>}
+      {!now && <p class="hint">Compares the newest version with the one before, with intervals. It reads the minutes of 14 days before and after, which can take minutes; time range, version and host do not narrow it.</p>}
       {now?.problem && <p class="problem" role="alert">{now.problem}</p>}
       {now?.found && <Result found={now.found} />}
     </section>
