@@ -264,8 +264,8 @@ fn compare_with_print(jdk: &Jdk, path: &Path) {
         known.feed(&event);
         let Event::MonitorEntered(e) = &event else { continue };
         let name = |id| known.thread(id).map_or(String::new(), |def| def.name.to_string());
-        // A thread about to end has no stack; the JDK shows none, either.
-        let frame = known.chain(e.chain).map(|def| def.chain.frames[0]);
+        // A thread about to end has no stack, or one without frames; the JDK shows none, either.
+        let frame = known.chain(e.chain).and_then(|def| def.chain.frames.first().copied());
         let method = frame.map_or(String::new(), |frame| known.method(frame.method).unwrap().name.to_string());
         let (time, duration) = (zone_free(e.start.0 % 86_400_000_000_000), e.time.since(e.start).0);
         ours.push((

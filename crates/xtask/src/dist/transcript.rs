@@ -63,11 +63,11 @@ fn verdict(report: &str) -> Option<String> {
     Some(sentence(before.rsplit("\n\n").next()?))
 }
 
-/// The first finding's first sentence.
+/// The first finding's first two sentences: who was blocked, and who owned the lock.
 fn first_finding(report: &str) -> Option<String> {
     let finding = report.split_once("\nFINDINGS\n")?.1;
     let words = finding.split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
-    let end = words.match_indices(['.', ':']).map(|(at, _)| at).find(|&at| ends(&words, at))?;
+    let end = words.match_indices(['.', ':']).map(|(at, _)| at).filter(|&at| ends(&words, at)).nth(1)?;
     Some(sentence(&words[..=end]))
 }
 
@@ -148,7 +148,7 @@ mod tests {
         assert!(said(shown).is_some());
         assert_eq!(said(shown), said(&report));
         let begin = |text: &str| {
-            first_finding(text).map(|finding| finding.split(" (called").next().unwrap_or_default().to_owned())
+            first_finding(text).map(|finding| finding.split(", called").next().unwrap_or_default().to_owned())
         };
         assert!(begin(shown).is_some_and(|words| words.contains("owned it for N % of that")), "{:?}", begin(shown));
         assert_eq!(begin(shown), begin(&report));
