@@ -83,9 +83,10 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Let the recording cost at most this part of the process's CPU time, in percent. If
+    /// Keep the cost of the recording below this part of the process's CPU time, in percent. If
     /// recording everything would cost more, contentions, waits and parks are sampled: their number and
-    /// time stay exact, shares by call stack and owner become estimates
+    /// time stay exact, shares by call stack and owner become estimates. If even counting costs more, the
+    /// report says so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 

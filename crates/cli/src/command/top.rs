@@ -31,9 +31,9 @@ Examples:
   headway top --interval 200ms Server
   headway top --json -n 5 4711 | jq '.locks[0]'
 
-`top` shows the running recording if there is one. Otherwise it attaches the
-agent, records pressure only, and detaches when you quit (`headway stop --help`
-says what stays).
+`top` shows the running recording if there is one. Otherwise it records pressure
+only until you quit. It detaches then if it loaded the agent (`headway stop
+--help` says what stays).
 
 Keys: q quits, p pauses the display, s changes the order, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";

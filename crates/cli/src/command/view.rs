@@ -38,8 +38,8 @@ Examples:
   headway view 4711                             the recording that runs in process 4711
 
 For a JVM, `view` shows the running recording, and how it grows. If none is running, it
-attaches the agent and makes a temporary recording of locks and steal. When
-`view` ends, it removes that recording and detaches (`headway stop --help` says what stays).
+makes a temporary recording of locks and steal. When `view` ends, it removes that
+recording, and detaches if it loaded the agent (`headway stop --help` says what stays).
 
 `view` prints an address with a secret, and answers only on this machine and only
 those who know the secret. If your browser is on another machine, forward the
