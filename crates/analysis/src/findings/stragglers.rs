@@ -178,22 +178,27 @@ fn last_of_others(
     let of_group = share(same.iter().sum(), rounds.late_ns);
     // Of several groups none is named: what is said of the time would not be true of it.
     let by = if share(*ns, rounds.late_ns) >= OF_WAITING {
-        format!(" in thread {}", code(&names.thread_text(**first)))
+        Some(("thread".to_owned(), code(&names.thread_text(**first))))
     } else if of_group >= OF_WAITING {
-        format!(" in {} threads {}", same.len(), code(&group))
+        Some((format!("{} threads", same.len()), code(&group)))
     } else {
-        String::new()
+        None
     };
-    let ended = match ranked(&rounds.methods, |ns| *ns).first() {
-        Some((method, ns)) => {
-            let part = percent(share(**ns, rounds.late_ns));
-            format!("{}{by} ended {part} of the waits (weighted by length)", code(&short(**method, names)))
+    let part_by = |who: &str, ns: u64| {
+        format!("{who} ended {} of the waits (weighted by length)", percent(share(ns, rounds.late_ns)))
+    };
+    let ended = match (ranked(&rounds.methods, |ns| *ns).first(), &by) {
+        (Some((method, ns)), Some((those, name))) => {
+            part_by(&format!("{} in {those} {name}", code(&short(**method, names))), **ns)
         }
-        None if by.is_empty() => "Several threads ended the waits".to_owned(),
-        None => format!(
-            "{} ended most of the waits (weighted by length)",
-            by.replacen(" in t", "T", 1).replacen(" in ", "", 1)
-        ),
+        (Some((method, ns)), None) => part_by(&code(&short(**method, names)), **ns),
+        (None, Some((those, name))) => {
+            format!(
+                "{} {name} ended most of the waits (weighted by length)",
+                if those == "thread" { "Thread" } else { those }
+            )
+        }
+        (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(
         "{} waited {} ({} of {} lifetime) at {} in {}. There {} {}, mean {}. {ended}.",
