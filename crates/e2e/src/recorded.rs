@@ -93,7 +93,7 @@ impl Recorded {
         if workload.attach {
             recorded.attach_when_warm(&command)?;
         } else {
-            let mut arguments = ["run", "-q", "-o"].map(str::to_owned).to_vec();
+            let mut arguments = ["run", "-q", "--exact", "-o"].map(str::to_owned).to_vec();
             arguments.extend([recorded.recording(), "--".into()]);
             arguments.extend(command);
             tools::run(&tools.headway, arguments)?;
@@ -182,7 +182,7 @@ impl Recorded {
     fn attach_when_warm(&self, command: &[String]) -> Result<(), Problem> {
         let program = Warm::start(command, self.directory.path())?;
         let pid = program.pid();
-        let started = tools::run(&self.tools.headway, ["start", "-o", &self.recording(), &pid]);
+        let started = tools::run(&self.tools.headway, ["start", "--exact", "-o", &self.recording(), &pid]);
         program.run_to_its_end()?;
         started.map(drop)
     }

@@ -62,7 +62,7 @@ const PROGRAM: Workload<'_> = Workload { arguments: &["chains", "--hold-us", "20
 
 fn start(tools: &Tools, program: &Warm, recording: &str, options: &[&str]) -> Result<(), Problem> {
     let pid = program.pid();
-    let start = ["start", "-e", "monitor", "--force", "-o", recording];
+    let start = ["start", "--exact", "-e", "monitor", "--force", "-o", recording];
     tools::run(&tools.headway, start.iter().chain(options).copied().chain([pid.as_str()])).map(drop)
 }
 

@@ -30,7 +30,7 @@ fn start(tools: &Tools, pid: &str, recording: &str) {
     let deadline = Instant::now() + PATIENCE;
     // Without samples no thread of the agent ends within the recording, which the kernel would forget.
     while let Err(problem) =
-        tools::run(&tools.headway, ["start", "-e", "monitor,park", "--force", "-o", recording, pid])
+        tools::run(&tools.headway, ["start", "--exact", "-e", "monitor,park", "--force", "-o", recording, pid])
     {
         assert!(Instant::now() < deadline, "{problem}");
         thread::sleep(Duration::from_millis(300));

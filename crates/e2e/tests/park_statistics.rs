@@ -77,6 +77,7 @@ fn recorded(tools: &Tools, jdk: &Jdk, pattern: &str) -> (Vec<LockTruth>, Blocker
     let run = [
         "run",
         "-q",
+        "--exact",
         "-e",
         "park",
         "--force",

@@ -202,7 +202,7 @@ fn run(tools: &Tools, jdk: &Jdk, how: How) -> Result<BTreeMap<String, Vec<String
 
 /// Runs a workload under `headway run -e park`.
 fn record(tools: &Tools, jdk: &Jdk, recording: &str, options: &[&str], workload: &[&str]) -> Result<(), Problem> {
-    let mut arguments = ["run", "-q", "-e", "park", "--force", "-o", recording].map(str::to_owned).to_vec();
+    let mut arguments = ["run", "-q", "--exact", "-e", "park", "--force", "-o", recording].map(str::to_owned).to_vec();
     arguments.extend(options.iter().chain(&["--"]).map(|option| (*option).to_owned()));
     arguments.extend([
         jdk.tool("java").display().to_string(),

@@ -29,7 +29,7 @@ impl Ran {
         let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
         let truth = directory.path().join("truth.json");
         let recording = directory.path().join("recording.jfr").display().to_string();
-        let mut arguments = vec!["run", "-q", "--force", "-o", &recording];
+        let mut arguments = vec!["run", "-q", "--exact", "--force", "-o", &recording];
         arguments.extend(options);
         let (java, jar) = (jdk.tool("java").display().to_string(), tools.workloads.display().to_string());
         let truth_file = truth.display().to_string();

@@ -57,8 +57,8 @@ fn run(tools: &Tools, jdk: &Jdk) -> Result<(), String> {
     let (recording, truth) = (file("recording.jfr"), file("truth.json"));
     let (java, jar) = (jdk.tool("java").display().to_string(), tools.workloads.display().to_string());
     let record = [
-        "run", "-q", "-e", "lock", "--force", "-o", &recording, "--", &java, "-jar", &jar, "products", "--truth",
-        &truth,
+        "run", "-q", "--exact", "-e", "lock", "--force", "-o", &recording, "--", &java, "-jar", &jar, "products",
+        "--truth", &truth,
     ];
     tools::run(&tools.headway, record.map(str::to_owned)).unwrap();
     let truth: Truth = serde_json::from_str(&fs::read_to_string(&truth).unwrap()).unwrap();

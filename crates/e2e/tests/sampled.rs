@@ -164,7 +164,10 @@ fn a_recording_that_grows_too_fast_is_sampled_and_says_why() {
     let workload =
         Workload { arguments: &["chains", "--hold-us", "300", "--threads", "6"], jvm_options: &[], attach: true };
     let (_recorded, recording) = Recorded::attached_by(&tools, &jdk, &workload, |program, recording| {
-        tools::run(&tools.headway, ["start", "--max-rate", RATE, "--force", "-o", recording, &program.pid()])?;
+        tools::run(
+            &tools.headway,
+            ["start", "--budget", "100", "--max-rate", RATE, "--force", "-o", recording, &program.pid()],
+        )?;
         Ok(recording.to_owned())
     })
     .unwrap();

@@ -48,7 +48,7 @@ fn record(jdk: &Jdk, what: &str) -> Outcome {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str| directory.path().join(name).display().to_string();
     let mut command = Command::new(&tools.headway);
-    command.args(["run", "-q", "-o", &file("recording.jfr"), "--"]).arg(jdk.tool("java"));
+    command.args(["run", "-q", "--exact", "-o", &file("recording.jfr"), "--"]).arg(jdk.tool("java"));
     command.arg("-jar").arg(&tools.workloads).args(["many", what, "--number", &NUMBER.to_string()]);
     command.args(["--truth", &file("truth.json")]).stdin(Stdio::null());
     command.stdout(File::create(file("output")).unwrap());

@@ -98,7 +98,7 @@ fn run_with(tools: &Tools, jdk: &Jdk, options: &[&str], scenario: &[&str], start
     let directory = TempDir::new().unwrap();
     let (recording, truth) = (directory.path().join("a.jfr"), directory.path().join("truth.json"));
     let mut words: Vec<PathBuf> = vec![tools.headway.clone()];
-    words.extend(["run", "-q", "-e", "monitor,park,steal", "--steal-interval", "100ms"].map(PathBuf::from));
+    words.extend(["run", "-q", "--exact", "-e", "monitor,park,steal", "--steal-interval", "100ms"].map(PathBuf::from));
     words.extend(options.iter().map(PathBuf::from));
     words.push("-o".into());
     words.extend([

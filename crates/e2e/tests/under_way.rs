@@ -111,7 +111,7 @@ impl Running {
 
     fn start(&self, events: &str, name: &str) -> PathBuf {
         let file = self.directory.path().join(name);
-        self.headway(&["start", "-e", events], Some(&file));
+        self.headway(&["start", "--exact", "-e", events], Some(&file));
         file
     }
 

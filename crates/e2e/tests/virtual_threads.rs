@@ -65,7 +65,7 @@ fn record(tools: &Tools, jdk: &Jdk) -> Result<(Truth, VirtualThreads), Problem> 
     let (recording, truth) = (file("recording.jfr"), file("truth.json"));
     let java = jdk.tool("java").display().to_string();
     let jar = tools.workloads.display().to_string();
-    let run = ["run", "-q", "-e", "park,mounts", "--force", "-o", &recording, "--", &java];
+    let run = ["run", "-q", "--exact", "-e", "park,mounts", "--force", "-o", &recording, "--", &java];
     let settings = [
         "-Djdk.virtualThreadScheduler.parallelism=1",
         "-Djdk.virtualThreadScheduler.maxPoolSize=1",

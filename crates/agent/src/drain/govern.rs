@@ -4,7 +4,8 @@
 //! included, with what the budget allows, and the growth of the file with the rate that is
 //! allowed; sooner if a whole second's allowance is spent before the second is over, as it is
 //! within milliseconds where the load grows a thousandfold. While that is enough, everything is
-//! recorded. Where it is not, contentions, waits and parks are sampled from then on, in windows
+//! recorded. Where it is not, owners of locks are looked at less often first, which loses only
+//! detail. If that is not enough, contentions, waits and parks are sampled from then on, in windows
 //! just as long as the bound that is exceeded more needs; where everything would fit again,
 //! everything is recorded again, but not before the last 10 s together leave room for it.
 
@@ -19,14 +20,19 @@ use headway_model::event::{Sampling, SamplingBound, ThreadDef};
 use headway_model::{quantity, DurationNs, Event, ThreadId, TimeNs};
 use std::collections::VecDeque;
 
-/// A process that idles pays so much, as a part of one CPU, whatever its own CPU time.
-const FLOOR: f64 = 0.001;
+/// A process that uses fewer CPUs has the budget of this many: what a recording costs whatever is
+/// recorded is more than a part of next to nothing.
+const LEAST_CPUS: f64 = 1.0;
 /// The shortest and the longest window, in ns.
 const WINDOWS_NS: (u64, u64) = (1_000_000, 200_000_000);
 /// The first window's length.
 const FIRST_NS: u64 = 5_000_000;
-/// By so many times fewer looks at the owners of locks are taken, at the most.
+/// By so many times fewer looks at the owners of locks are taken, at the most, and while everything
+/// else is recorded.
 const SLOWEST: u64 = 16;
+const SLOWER: u64 = 4;
+/// Looks are as frequent again where less than this part of the bounds is used up.
+const AMPLE: f64 = 0.3;
 /// Seconds that are looked at together.
 const SECONDS: usize = 3;
 /// The time over which the bounds have to hold, in ns.
@@ -120,6 +126,8 @@ pub(super) struct Governor {
     window_ns: u64,
     /// What decided that.
     bound: SamplingBound,
+    /// True while owners are looked at less often and everything else is recorded.
+    looks_slower: bool,
     intervals: VecDeque<Interval>,
     /// Intervals of the time over which the bounds have to hold.
     held: VecDeque<Interval>,
@@ -155,8 +163,17 @@ impl Governor {
         let is_over = is_alarm || loads.iter().any(|load| load.least > 1.0 && (is_sure || load.least > 2.0));
         // One slow call among those that are timed stands for a thousand: what is certain is over.
         let is_too_much = is_sure && worst.now > room || worst.least > 1.0;
+        let is_by_far = is_alarm || worst.least > 2.0;
         let window = match self.window_ns {
+            0 if is_over && !is_by_far && !self.looks_slower => {
+                self.look_slower(true);
+                0
+            }
             0 if is_over => FIRST_NS,
+            0 if self.looks_slower && is_sure && worst.now.max(held) < AMPLE => {
+                self.look_slower(false);
+                0
+            }
             0 => 0,
             now if is_too_much => longer(now, worst.now / room),
             now if !is_sure || worst.now > FITS * room || held > FITS => now,
@@ -170,6 +187,20 @@ impl Governor {
             self.intervals.clear();
         }
         changes.then_some(window)
+    }
+
+    /// What was measured before says nothing of what is to come.
+    fn look_slower(&mut self, slower: bool) {
+        self.looks_slower = slower;
+        self.intervals.clear();
+    }
+
+    /// By how many times fewer looks at the owners of locks are to be taken.
+    fn fewer_looks(&self) -> u64 {
+        match self.window_ns {
+            0 if self.looks_slower => SLOWER,
+            window => window.div_ceil(FIRST_NS).clamp(1, SLOWEST),
+        }
     }
 
     /// True if a whole second's allowance was spent in `recent`, which is no longer than that, and
@@ -224,7 +255,7 @@ impl Governor {
     /// The same of any interval.
     fn loads_of(&self, all: Interval) -> impl Iterator<Item = Load> {
         let cpu = self.bounds.budget.map(|budget| {
-            let allowed = (budget * all.process).max(FLOOR * all.length).max(1.0);
+            let allowed = (budget * all.process.max(LEAST_CPUS * all.length)).max(1.0);
             let (now, least) = (all.own / allowed, (all.own - all.error) / allowed);
             Load { bound: SamplingBound::Cpu, now, least, exact: all.calls * self.exact_call_ns / allowed }
         });
@@ -280,6 +311,7 @@ impl Drain {
     pub fn begin_sampling(&mut self, start: TimeNs) {
         if self.governor.window_ns > 0 {
             self.sample_from(start, self.governor.window_ns, SamplingBound::Window);
+            self.agent.samples.look_slower(self.governor.fewer_looks());
         }
     }
 
@@ -323,6 +355,7 @@ impl Drain {
             self.recent.clear();
             self.sample_from(now + AHEAD, window_ns, self.governor.bound);
         }
+        self.agent.samples.look_slower(self.governor.fewer_looks());
         let reason = match self.governor.complains() {
             Some(SamplingBound::Cpu) => format!(
                 "exceeded: Headway takes {:.1} % of the process's CPU time ({:.1} % of one CPU) and cannot sample less; \
@@ -359,7 +392,6 @@ impl Drain {
         }
         self.take_event(&Event::Sampling(sampling));
         self.agent.sampling.change(sampling);
-        self.agent.samples.look_slower(window_ns.div_ceil(FIRST_NS).clamp(1, SLOWEST));
         self.sampling = Some(sampling);
     }
 }

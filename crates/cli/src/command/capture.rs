@@ -83,12 +83,16 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Keep the cost of the recording below this part of the process's CPU time, in percent. If
-    /// recording everything would cost more, contentions, waits and parks are sampled: their number and
-    /// time stay exact, shares by call stack and owner become estimates. If even counting costs more, the
-    /// report says so
+    /// Keep the cost of the recording below this part of the process's CPU time, in percent; default: 1.
+    /// A process that uses less than one CPU has the budget of one CPU. If recording everything would
+    /// cost more, contentions, waits and parks are sampled: their number and time stay exact, shares by
+    /// call stack and owner become estimates. If even counting costs more, the report says so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
+
+    /// Record everything, whatever it costs: no budget, nothing is sampled
+    #[arg(long, conflicts_with_all = ["budget", "max_rate", "sampling_window"])]
+    pub exact: bool,
 
     /// Let the recording grow by at most SIZE (k, m, g) a second, on average of 10 s. If
     /// recording everything would need more, contentions, waits and parks are sampled as with --budget
@@ -170,6 +174,9 @@ pub struct Capture {
     #[arg(skip)]
     pub experiments: Option<Experiments>,
 }
+
+/// What a recording may cost unless said otherwise, as a part of the process's CPU time.
+pub const DEFAULT_BUDGET: f64 = 0.01;
 
 /// The agent's default.
 const DEFAULT_MAX_SIZE: u64 = 1 << 30;
@@ -333,7 +340,7 @@ impl Capture {
             .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
             .with_some("min_duration", self.min_duration.map(|span| span.ns))
             .with_some("park_floor", self.park_floor.map(|span| span.ns))
-            .with_some("budget", self.budget)
+            .with_some("budget", self.budget())
             .with_some("max_rate", self.max_rate)
             .with_some("sampling_window", self.sampling_window.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
@@ -366,6 +373,22 @@ impl Capture {
             .with_some("events", self.event_words())
             .with_some("disable", self.disabled())
             .with_flag("safe", self.safe)
+    }
+
+    /// What the recording may cost. Without a wish there is a limit where what is recorded can be
+    /// sampled: not for experiments, not where short contentions are recorded as sums already, and not
+    /// where most of the cost may be that of CPU samples as often as was asked for.
+    fn budget(&self) -> Option<f64> {
+        let is_recorded_one_by_one =
+            |feature: &Feature| feature.words().iter().any(|word| ["monitor", "park"].contains(word));
+        let can_sample = self.events.is_empty() || self.events.iter().any(is_recorded_one_by_one);
+        let has_wish = self.exact
+            || self.experiments.is_some()
+            || self.min_duration.is_some()
+            || self.park_floor.is_some()
+            || self.sampling_window.is_some()
+            || self.interval.is_some();
+        self.budget.or((can_sample && !has_wish).then_some(DEFAULT_BUDGET))
     }
 
     fn event_words(&self) -> Option<String> {
@@ -403,6 +426,29 @@ mod tests {
         assert_eq!(event("lock").map(Feature::words), Ok(&["monitor", "park"][..]));
         let sentence = event("montor").expect_err("a typo");
         assert!(sentence.starts_with("unknown event \"montor\"; did you mean \"monitor\"?"), "{sentence}");
+    }
+
+    #[test]
+    fn a_recording_has_a_budget_where_it_can_be_sampled() {
+        let percents = |capture: Capture| capture.budget().map(|budget| budget * 100.0);
+        let span = Some(Span { ns: 1_000_000 });
+        let of = |feature| Capture { events: vec![feature, Feature::Steal], ..Capture::default() };
+        for limited in [Capture::default(), of(Feature::Monitor), of(Feature::Lock), of(Feature::Mounts)] {
+            assert_eq!(percents(limited), Some(1.0));
+        }
+        assert_eq!(percents(Capture { max_rate: Some(1), ..Capture::default() }), Some(1.0));
+        assert_eq!(percents(Capture { budget: Some(0.05), interval: span, ..Capture::default() }), Some(5.0));
+        for unlimited in [
+            Capture { exact: true, ..Capture::default() },
+            Capture { min_duration: span, ..Capture::default() },
+            Capture { park_floor: span, ..Capture::default() },
+            Capture { sampling_window: span, ..Capture::default() },
+            Capture { interval: span, ..Capture::default() },
+            of(Feature::Cpu),
+            of(Feature::Pressure),
+        ] {
+            assert_eq!(percents(unlimited), None);
+        }
     }
 
     #[test]

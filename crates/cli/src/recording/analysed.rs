@@ -178,7 +178,7 @@ impl Analysed {
             return Err(Failure::NothingToShow {
                 path: path.to_owned(),
                 problem: "samples short contentions, so that --min-duration cannot say how many there were: leave it \
-                          out, or record without --budget, --max-rate and --sampling-window"
+                          out, or record with --exact"
                     .into(),
             });
         }

@@ -46,10 +46,37 @@ fn windows_have_bounds_and_what_cannot_be_kept_is_said_once() {
 }
 
 #[test]
-fn an_idle_process_may_pay_a_little() {
+fn a_process_that_uses_less_than_a_cpu_has_the_budget_of_one() {
+    let calm = |own| Interval { length: 1e9, process: 5e6, own, calls: 100.0, ..Interval::default() };
+    let windows = |own| {
+        let mut governor = governor(0.01);
+        for _ in 0..20 {
+            governor.decide(calm(own), false);
+        }
+        governor.window_ns
+    };
+    assert_eq!(windows(9e6), 0);
+    assert!(windows(11e6) > 0);
+}
+
+/// Half of what a second costs are the looks at owners, where the other half is within the budget.
+#[test]
+fn owners_are_looked_at_less_often_before_anything_is_sampled() {
     let mut governor = governor(0.01);
-    let idle = Interval { length: 1e9, process: 5e6, own: 0.9e6, calls: 100.0, ..Interval::default() };
-    (0..20).for_each(|_| assert_eq!(governor.decide(idle, false), None));
+    let play = |governor: &mut Governor, seconds: usize, records: f64| {
+        for _ in 0..seconds {
+            let own = records + 6e6 / governor.fewer_looks() as f64;
+            let calls = records / 1e3;
+            governor.decide(Interval { length: 1e9, process: 1e9, own, calls, ..Interval::default() }, false);
+        }
+        (governor.window_ns, governor.fewer_looks())
+    };
+    assert_eq!(play(&mut governor, 1, 6e6), (0, 1), "one second is not sure yet");
+    assert_eq!(play(&mut governor, 30, 6e6), (0, SLOWER));
+    assert_eq!(play(&mut governor, 3, 1e6), (0, SLOWER), "ten seconds have to leave room");
+    assert_eq!(play(&mut governor, 10, 1e6), (0, 1));
+    let (window, fewer) = play(&mut governor, 10, 50e6);
+    assert!(window > FIRST_NS && fewer > 1, "{window} {fewer}");
 }
 
 /// A megabyte a second may be written, and a tenth of a CPU would write ten.

@@ -3,6 +3,7 @@
 use super::live::{Live, Open, Reading, REFRESH};
 use crate::agent::options::AgentOptions;
 use crate::attach::Session;
+use crate::command::capture::DEFAULT_BUDGET;
 use crate::command::record::warn_of_degraded;
 use crate::error::Failure;
 use crate::interrupt;
@@ -161,7 +162,11 @@ impl Watched {
 /// Begins a recording that ends when we do.
 fn begin(session: &mut Session) -> Result<PathBuf, Failure> {
     let path = session.place().path_of(RECORDING);
-    let start = session.start_ephemeral(&path)?.with("events", EVENTS).with("max_size", &RECORDING_BYTES.to_string());
+    let start = session
+        .start_ephemeral(&path)?
+        .with("events", EVENTS)
+        .with("max_size", &RECORDING_BYTES.to_string())
+        .with("budget", &DEFAULT_BUDGET.to_string());
     warn_of_degraded(&session.command(start)?);
     Ok(path)
 }
