@@ -9,6 +9,7 @@
 mod archive;
 mod binaries;
 mod check;
+mod documents;
 mod elf;
 mod footprint;
 mod fresh;
@@ -169,8 +170,9 @@ fn add_fleet(release: &Release, tools: &Tools, fleet: &Binary) -> Result<(), Pro
     let materials = Materials::of_fleet(release, tools)?;
     let mut archive = Archive::new(&release.fleet_name());
     archive.file("bin/headway-fleet", Mode::Program, &fleet.stripped)?;
-    archive.file("share/doc/headway-fleet/FLEET.md", Mode::Data, &root().join("docs/fleet.md"))?;
+    documents::add(&mut archive, documents::FLEET)?;
     add_licences(&mut archive, "headway-fleet", tools, &materials)?;
+    documents::check(&archive)?;
     archive.write(&place().join(format!("{}.tar.gz", release.fleet_name())), release.epoch)?;
     fs::write(place().join(FLEET_BILL), materials.bill()?)?;
     Ok(())
@@ -205,8 +207,9 @@ fn pack(
         archive.text(path, &output_of(program(&cli.stripped).args(["completion", shell]))?);
     }
     archive.text("share/man/man1/headway.1", &output_of(program(&cli.stripped).arg("man"))?);
-    archive.file("share/doc/headway/INSTALL.md", Mode::Data, &root().join("docs/install.md"))?;
+    documents::add(&mut archive, documents::INSTALL)?;
     add_licences(&mut archive, "headway", tools, materials)?;
+    documents::check(&archive)?;
     Ok(archive)
 }
 

@@ -16,6 +16,7 @@ mod guard;
 mod java;
 mod jdks;
 mod licences;
+mod links;
 mod nightly;
 mod packages;
 mod page;

@@ -1,6 +1,7 @@
 //! Documents that are still true: what they point at exists.
 
 use super::{Complaint, File};
+use crate::links::{links, resolve};
 use std::collections::BTreeSet;
 
 pub fn complaints(file: &File, paths: &[String]) -> Vec<Complaint> {
@@ -19,7 +20,7 @@ pub fn complaints(file: &File, paths: &[String]) -> Vec<Complaint> {
             continue; // output and examples may show what is made later
         }
         let missing = quoted(line).filter(|word| known.is_ours(word) && !known.exists(word)).map(str::to_owned);
-        let broken = links(line).map(|link| known.resolve(&file.path, link)).filter(|target| !known.exists(target));
+        let broken = links(line).map(|link| resolve(&file.path, link)).filter(|target| !known.exists(target));
         for path in missing.chain(broken) {
             complaints.push(file.complaint(number, format!("names {path}, which does not exist")));
         }
@@ -71,24 +72,6 @@ impl<'a> Known<'a> {
         let path = path.trim_end_matches('/');
         path.is_empty() || self.files.contains(path) || self.folders.contains(path)
     }
-
-    /// A link's target, from the project's root.
-    fn resolve(&self, document: &str, link: &str) -> String {
-        let target = link.split('#').next().unwrap_or_default();
-        if target.is_empty() {
-            return String::new(); // a place in the same document
-        }
-        let folder = document.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-        for part in target.split('/') {
-            match part {
-                ".." => drop(parts.pop()),
-                "." | "" => {}
-                part => parts.push(part),
-            }
-        }
-        parts.join("/")
-    }
 }
 
 /// Paths that building makes.
@@ -99,12 +82,6 @@ fn is_made(path: &str) -> bool {
 /// Words `in backticks`.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).map(|word| word.split(':').next().unwrap_or(word))
-}
-
-/// Targets of `[text](links)` inside the project.
-fn links(line: &str) -> impl Iterator<Item = &str> {
-    let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"))
 }
 
 #[cfg(test)]
