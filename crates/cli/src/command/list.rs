@@ -13,8 +13,17 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  headway list            pid, user, Java version and main class of each JVM
-  headway list --json     the same, as JSON for scripts";
+  headway list            the running JVMs, and whether Headway can attach to them
+  headway list --json     the same, as JSON for scripts
+
+Columns:
+  PID, USER  process id and user of the JVM
+  JAVA       Java version; ? if this user may not read it
+  ATTACH     yes if Headway can attach to the JVM and record it; no otherwise. A
+             line below the table gives the reason for each no.
+  HEADWAY    loaded if Headway's agent is in the JVM, otherwise -. The agent
+             stays loaded after a recording.
+  MAIN       main class or jar";
 
 /// Options of `list`.
 #[derive(Debug, Args)]
@@ -24,7 +33,7 @@ pub struct List {
     #[arg(long)]
     json: bool,
 
-    /// How the table is printed
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with = "json")]
     format: TableFormat,
 }
