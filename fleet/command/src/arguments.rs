@@ -12,7 +12,7 @@ const VERSION: &str = match option_env!("HEADWAY_VERSION") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// Many machines' recordings: a store of per-minute rows, and SQL over it
+/// Add up the recordings of many JVMs on many machines, and query the sums with SQL
 #[derive(Debug, Parser)]
 #[command(name = "headway-fleet", version = VERSION, max_term_width = 100)]
 pub struct Arguments {
@@ -23,11 +23,11 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Answer a question in SQL about a store or about recordings
+    /// Run an SQL query on a store or on recordings
     Sql(Question),
-    /// Add one summary per minute of each recording to a store
+    /// Add a summary of each minute of recordings to a store
     Ingest(Ingest),
-    /// Record the JVMs of this machine and deliver their rows to a store, until a signal
+    /// Record the JVMs of this machine and send a summary of each minute to a store, until Ctrl-C or SIGTERM
     Ship(Box<Ship>),
     /// Find regressions; show, compact or remove what is in a store
     Fleet(Fleet),
@@ -36,18 +36,18 @@ pub enum Command {
 /// `sql`.
 #[derive(Debug, Args)]
 pub struct Question {
-    /// One SELECT statement; SHOW TABLES lists tables and views
+    /// One SELECT statement. SHOW TABLES lists tables and views
     pub query: String,
-    /// A store (directory or s3://bucket/prefix), or recordings
+    /// A store (a directory or s3://bucket/prefix), or recordings
     #[arg(default_value = ".")]
     pub paths: Vec<String>,
-    /// How to write the answer
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Write the answer to this file
+    /// Write the result to this file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Memory that the query may take, in MiB
+    /// Memory limit of the query, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub memory: usize,
 }
@@ -55,14 +55,14 @@ pub struct Question {
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A table to read
+    /// A table for people
     #[default]
     Table,
     /// Comma-separated values with a header
     Csv,
     /// One JSON object per line
     Json,
-    /// A Parquet file; needs --output
+    /// A Parquet file (needs --output)
     Parquet,
 }
 
@@ -70,28 +70,28 @@ pub enum Format {
 #[derive(Debug, Args)]
 #[command(disable_version_flag = true)]
 pub struct Ingest {
-    /// Recordings
+    /// Recordings of Headway, JFR or async-profiler
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The store: a directory, made if there is none, or s3://bucket/prefix
+    /// The store: a directory (created if it does not exist) or s3://bucket/prefix
     #[arg(long, value_name = "PLACE")]
     pub store: String,
-    /// The service of which the recorded JVMs are instances
+    /// Name of the service that the recorded JVMs run
     #[arg(long)]
     pub service: String,
-    /// The version of the service
+    /// Version of the service
     #[arg(long)]
     pub version: String,
-    /// The machine, container or pod that was recorded [default: this machine]
+    /// Name of the machine, container or pod that was recorded [default: the name of this machine]
     #[arg(long)]
     pub host: Option<String>,
-    /// production, staging and so on
+    /// Environment of the JVMs, for example production or staging
     #[arg(long, default_value = "")]
     pub environment: String,
     /// Another value to group by; repeatable
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
     pub labels: Vec<String>,
-    /// CPUs of that machine
+    /// Number of CPUs of that machine
     #[arg(long)]
     pub cpus: Option<u32>,
 }
@@ -99,7 +99,7 @@ pub struct Ingest {
 fn label(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((name, _)) if !name.is_empty() => Ok(text.to_owned()),
-        _ => Err("a label is NAME=VALUE".to_owned()),
+        _ => Err("a label has the form NAME=VALUE".to_owned()),
     }
 }
 
@@ -107,62 +107,65 @@ fn label(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 #[command(disable_version_flag = true, after_help = OF_SHIP)]
 pub struct Ship {
-    /// The store: a directory, made if there is none, or s3://bucket/prefix
+    /// The store: a directory (created if it does not exist) or s3://bucket/prefix
     #[arg(long, value_name = "PLACE")]
     pub store: String,
-    /// Folder for recordings and rows until the store has them, made if there is none
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory for recordings and for rows that were not sent yet. It is created if it does not exist
+    #[arg(long, value_name = "DIRECTORY")]
     pub queue: PathBuf,
-    /// Disk that rows in the queue may take (k, m, g); the earliest rows beyond are left out and counted
+    /// Maximum disk space for rows in the queue (k, m, g). Beyond it, the rows of the earliest minutes are deleted and
+    /// counted
     #[arg(long, value_name = "SIZE", default_value = "1g", value_parser = size)]
     pub queue_size: u64,
-    /// Record JVMs of this user; repeatable [default: of all users]
+    /// Record only JVMs of this user; repeatable [default: all users]
     #[arg(long = "user", value_name = "USER")]
     pub users: Vec<String>,
-    /// Record JVMs whose main class or jar contains this; repeatable [default: all]
+    /// Record only JVMs with this text in their main class or jar; repeatable [default: all JVMs]
     #[arg(long = "name", value_name = "NAME")]
     pub names: Vec<String>,
-    /// Record at most so many JVMs at a time, those that run longest
+    /// Record at most N JVMs at a time. JVMs that started earlier come first
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(1..))]
     pub most: u32,
-    /// The service of which the JVMs are instances [default: what the JVM's OTEL_SERVICE_NAME says, else its
-    /// main class]
+    /// Name of the service [default: from the JVM's OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES, otherwise its main
+    /// class]
     #[arg(long)]
     pub service: Option<String>,
-    /// The version of the service [default: service.version in the JVM's OTEL_RESOURCE_ATTRIBUTES, else none]
+    /// Version of the service [default: service.version in the JVM's OTEL_RESOURCE_ATTRIBUTES, otherwise none]
     #[arg(long)]
     pub version: Option<String>,
-    /// production, staging and so on [default: deployment.environment.name, likewise]
+    /// Environment of the JVMs, for example production or staging [default: deployment.environment.name in the JVM's
+    /// OTEL_RESOURCE_ATTRIBUTES, otherwise none]
     #[arg(long)]
     pub environment: Option<String>,
-    /// The machine, container or pod [default: this machine]
+    /// Name of the machine, container or pod [default: the name of this machine]
     #[arg(long)]
     pub host: Option<String>,
     /// Another value to group by; repeatable
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
     pub labels: Vec<String>,
-    /// CPUs of this machine
+    /// Number of CPUs of this machine
     #[arg(long)]
     pub cpus: Option<u32>,
-    /// What to record, as for `headway start`
+    /// Events to record, as for `headway start`
     #[arg(short, long, default_value = "lock,steal")]
     pub events: String,
-    /// Rows of a JVM are delivered so often: a recording is ended, and the next one begun (s, m, h; at least 1s)
+    /// Length of each recording (s, m, h; at least 1s). When a recording ends, its rows are sent and the next recording
+    /// starts
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     pub segment: Duration,
-    /// Size of a recording; beyond, its oldest part is removed (k, m, g)
+    /// Keep each recording below this size by removing its oldest part (k, m, g)
     #[arg(long, value_name = "SIZE", default_value = "256m", value_parser = size)]
     pub max_size: u64,
     /// Leave out command lines, system properties and thread names
     #[arg(long)]
     pub redact: bool,
-    /// Look for JVMs so often (s, m, h; at least 1s)
+    /// Time between two searches for new JVMs (s, m, h; at least 1s)
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
     pub look: Duration,
-    /// Serve metrics of this process at this address
+    /// Serve the metrics of `headway ship` at this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9472")]
     pub listen: SocketAddr,
-    /// The `headway` command [default: beside headway-fleet, else on the PATH]
+    /// Path of the `headway` command [default: in the directory of headway-fleet, otherwise on the PATH]
     #[arg(long, value_name = "FILE")]
     pub headway: Option<PathBuf>,
 }
@@ -172,13 +175,16 @@ Examples:
   headway ship --store s3://acme/locks --queue /var/lib/headway --user shop
   headway ship --store ./rows --queue ./queue --name com.acme.Shop --service shop --version 1.2
 
-One process for each machine. It may be killed at any time: the next one with the same --queue
-goes on with recordings that go on, and delivers what is on disk, once. SIGTERM ends the recordings
-first. docs/fleet.md has what it counts and which bounds it keeps.";
+Run one `headway ship` on each machine. If it is killed, recordings and rows stay on disk. Start
+it again with the same --queue: it takes over these recordings, and each row is in the store once.
+After Ctrl-C or SIGTERM, it ends the recordings before it ends itself.
+
+The manual has the limits, and what is counted if rows cannot be delivered: docs/fleet.md in the
+source tree, FLEET.md in the release.";
 
 /// `10m`.
 fn time(text: &str) -> Result<Duration, String> {
-    let expected = || format!("\"{text}\" is no time of at least 1s: write 30s, 10m or 1h");
+    let expected = || format!("\"{text}\" is not a time of at least 1s: write 30s, 10m or 1h");
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let seconds = match unit {
         "" | "s" => 1,
@@ -194,7 +200,7 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// `256m`.
 fn size(text: &str) -> Result<u64, String> {
-    let expected = || format!("\"{text}\" is no size of at least 1m: write 256m or 1g");
+    let expected = || format!("\"{text}\" is not a size of at least 1m: write 256m or 1g");
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let shift = match unit.to_ascii_lowercase().as_str() {
         "" => 0,
@@ -217,32 +223,31 @@ pub struct Fleet {
 /// What is done with a store.
 #[derive(Debug, Subcommand)]
 pub enum Task {
-    /// Print the store's tables, their files and the views as JSON: what Apache Spark reads
+    /// Print the tables, files and views of the store as JSON, for Apache Spark
     Tables {
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
         days: Days,
     },
-    /// Have Apache Spark answer a question, compute views, or make rollups of hours and days
+    /// Run a query with Apache Spark, or compute views, or sums of hours and days
     Submit(Box<Submit>),
-    /// Show days, with batches, files, rows, bytes and how many buckets have hours
+    /// Show each day of the store: batches, files, rows, bytes, and how many service buckets have hours
     Status(Place),
-    /// Compact: make one file of each day's files, keep their hours beside the minutes, and delete files that nothing
-    /// has used for a day
+    /// Merge small files, compute the sums of hours, and delete unused files that are older than a day
     Compact {
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
         days: Days,
     },
-    /// Find locks that block threads longer in a newer version
+    /// Find locks on which threads are blocked longer in a newer version
     Regressions(Regressions),
-    /// Show the store in this machine's browser, until Ctrl-C
+    /// Show the store in a browser on this machine, until Ctrl-C
     View(ViewStore),
-    /// Remove days that are older
+    /// Remove old days from the store
     Retain {
-        /// Days to keep, today included
+        /// Number of days to keep, including today
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         days: u32,
         #[command(flatten)]
@@ -250,7 +255,7 @@ pub enum Task {
     },
     /// Remove all rows of a service
     RemoveService {
-        /// The service
+        /// Name of the service
         service: String,
         #[command(flatten)]
         place: Place,
@@ -263,10 +268,10 @@ pub enum Task {
 pub struct ViewStore {
     #[command(flatten)]
     pub place: Place,
-    /// Listen on this port of 127.0.0.1; 0 takes a free one
+    /// Port on 127.0.0.1. 0 selects a free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
-    /// Memory that queries may take together, in MiB
+    /// Memory limit of all queries together, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub memory: usize,
 }
@@ -276,9 +281,10 @@ Examples:
   headway fleet view --store s3://acme/locks
   headway fleet view --store ./rows --port 8080
 
-Prints an address with a secret, and answers only on this machine and only those who know the
-secret. If your browser is on another machine, forward the port: --port PORT, and there
-ssh -L PORT:127.0.0.1:PORT. Opening the page again reads what has been added to the store.";
+The command prints an address with a secret. The page is served only to this machine, and only if
+the address has the secret. If your browser is on another machine, use --port PORT. Then forward
+the port from the machine of the browser: ssh -L PORT:127.0.0.1:PORT HOST. Reload the page to see
+newer rows.";
 
 /// `fleet regressions`.
 #[derive(Debug, Args)]
@@ -286,37 +292,38 @@ ssh -L PORT:127.0.0.1:PORT. Opening the page again reads what has been added to 
 pub struct Regressions {
     #[command(flatten)]
     pub place: Place,
-    /// Only this service [default: all]
+    /// Compare only this service [default: all services]
     #[arg(long)]
     pub service: Option<String>,
-    /// The version to compare with [default: the one that appeared before the new one]
+    /// Old version [default: the version that appeared before the new one]
     #[arg(long, value_name = "VERSION")]
     pub old: Option<String>,
-    /// The version that may have become worse [default: the newest]
+    /// New version [default: the newest version]
     #[arg(long, value_name = "VERSION")]
     pub new: Option<String>,
-    /// Only JVMs of this environment, such as production [default: all]
+    /// Compare only JVMs of this environment, for example production [default: all environments]
     #[arg(long)]
     pub environment: Option<String>,
-    /// Days before and since the new version appeared
+    /// Number of days to compare before and after the new version appeared
     #[arg(long, default_value = "14", value_parser = clap::value_parser!(u32).range(1..=365))]
     pub days: u32,
-    /// False discovery rate: of the changes that are reported, the part that may be none, in percent
+    /// False discovery rate: the expected share of false alarms among the reported changes, in percent
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
     pub fdr: f64,
-    /// The smallest change of blocked time that is reported, in percent
+    /// Report only changes of blocked time of at least this size, in percent
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
     pub min_effect: f64,
-    /// The smallest difference that is reported, in percent of running time
+    /// Test only locks with at least this blocked time, and report only differences of at least this size, in percent
+    /// of the running time
     #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = percent)]
     pub min_share: f64,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Exit with 5 if a lock became worse
+    /// Exit with code 5 if a lock became worse
     #[arg(long)]
     pub fail: bool,
-    /// Memory that a query may take, in MiB
+    /// Memory limit of a query, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub memory: usize,
 }
@@ -327,22 +334,23 @@ Examples:
   headway fleet regressions --store ./rows --service shop --old 1.2 --new 1.3 --fail
 
 Exit codes: 0 done, 1 failure, 2 wrong usage, 5 a lock became worse (with --fail).
-docs/fleet.md says what is compared, and what cannot be distinguished.";
+The manual describes what is compared, and the limits of the comparison: docs/fleet.md in the
+source tree, FLEET.md in the release.";
 
 /// `10` or `10%`, as a fraction.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
-    let expected = || format!("\"{text}\" is no percentage from 0 to 100: write 10 or 0.5");
+    let expected = || format!("\"{text}\" is not a percentage from 0 to 100: write 10 or 0.5");
     number.ok().filter(|number| (0.0..=100.0).contains(number)).map(|number| number / 100.0).ok_or_else(expected)
 }
 
 /// Days of a store.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct Days {
-    /// Leave out earlier days
+    /// First day, included [default: the first day of the store]
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     pub from: Option<Day>,
-    /// Leave out later days
+    /// Last day, included [default: the last day of the store]
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     pub to: Option<Day>,
 }
@@ -355,7 +363,7 @@ impl Days {
 }
 
 fn day(text: &str) -> Result<Day, String> {
-    text.parse().map_err(|()| format!("\"{text}\" is no day: write 2026-01-31"))
+    text.parse().map_err(|()| format!("\"{text}\" is not a day: write 2026-01-31"))
 }
 
 /// `fleet submit`.
@@ -368,17 +376,17 @@ pub struct Submit {
     pub days: Days,
     #[command(flatten)]
     pub job: Job,
-    /// Folder for the rows, a directory or s3://bucket/prefix; each view gets a folder in it [default: print rows as
-    /// JSON]
+    /// Write the rows to this directory or s3://bucket/prefix. Each view gets a separate directory in it [default:
+    /// print the rows as JSON]
     #[arg(short, long, value_name = "PLACE")]
     pub output: Option<String>,
-    /// How rows are written
+    /// Format of the rows
     #[arg(long, value_enum, default_value_t)]
     pub format: RowFormat,
-    /// Write the job and the store's tables into this folder, print the command, and run nothing
-    #[arg(long, value_name = "FOLDER")]
+    /// Do not run the job. Write the job and the list of tables to this directory, and print the command that runs it
+    #[arg(long, value_name = "DIRECTORY")]
     pub prepare: Option<PathBuf>,
-    /// More words for spark-submit, as --master URL, --conf NAME=VALUE, --packages NAMES
+    /// Options of spark-submit, for example --master URL, --conf NAME=VALUE, --packages NAMES
     #[arg(last = true, value_name = "OPTIONS")]
     pub options: Vec<String>,
 }
@@ -387,13 +395,13 @@ pub struct Submit {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Job {
-    /// Answer a question in SQL
+    /// Run this SQL query
     #[arg(long, value_name = "SELECT")]
     pub query: Option<String>,
-    /// Compute a view; repeatable
+    /// Compute this view; repeatable
     #[arg(long = "view", value_name = "NAME")]
     pub views: Vec<String>,
-    /// Compute the rows of each hour or day and write them below --output, a folder for each day
+    /// Compute the sums of each hour or day. Write them to --output, into a separate directory for each day
     #[arg(long, value_enum, value_name = "PERIOD", requires = "output")]
     pub rollup: Option<Period>,
 }
@@ -401,9 +409,9 @@ pub struct Job {
 /// What rows of a rollup come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Period {
-    /// Hours
+    /// Sums of each hour
     Hour,
-    /// Days
+    /// Sums of each day
     Day,
 }
 
@@ -413,7 +421,7 @@ pub enum RowFormat {
     /// Parquet files
     #[default]
     Parquet,
-    /// Comma-separated values with a header; lists as JSON
+    /// Comma-separated values with a header. Lists are JSON
     Csv,
     /// One JSON object per line
     Json,
@@ -425,8 +433,9 @@ Examples:
   headway fleet submit --store s3://acme/locks --rollup hour -o s3://acme/rollups --from 2026-11-01 \\
       -- --master spark://spark:7077 --packages org.apache.spark:spark-hadoop-cloud_2.13:4.1.2
 
-Spark is found by SPARK_HOME, on the PATH as spark-submit, or as the Python package pyspark. docs/fleet.md has the
-versions that are tested and how to submit the job without this command.";
+Spark is found by SPARK_HOME, as spark-submit on the PATH, or as the Python package pyspark. The
+manual has the tested versions, and how to submit the job without this command: docs/fleet.md in
+the source tree, FLEET.md in the release.";
 
 /// Which store.
 #[derive(Debug, Args)]
