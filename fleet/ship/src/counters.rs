@@ -80,35 +80,41 @@ impl Counters {
             ("{state=\"left_out\"}", of(&self.left_out)),
             ("{state=\"failing\"}", of(&self.failing)),
         ];
-        family("jvms", "gauge", "JVMs that the policy selects.", &states);
+        let help = "Selected JVMs by state: recorded, left out because of --most, or failing.";
+        family("jvms", "gauge", help, &states);
         family("recordings_begun_total", "counter", "Recordings begun.", &[("", of(&self.begun))]);
         let help = "Recordings whose rows are in the queue or delivered.";
         family("recordings_rolled_up_total", "counter", help, &[("", of(&self.rolled_up))]);
-        let help = "Recordings that were damaged and read in part.";
+        let help = "Recordings of which only a part could be read.";
         family("recordings_damaged_total", "counter", help, &[("", of(&self.damaged))]);
-        let help = "Commands to JVMs that failed.";
+        let help = "Failed commands to JVMs.";
         family("failed_commands_total", "counter", help, &[("", of(&self.failed_commands))]);
-        let help = "Events that recordings dropped.";
+        let help = "Events that were not recorded.";
         family("dropped_events_total", "counter", help, &[("", of(&self.dropped_events))]);
-        family("queue_batches", "gauge", "Batches that wait for the store.", &[("", of(&self.waiting_batches))]);
-        family("queue_bytes", "gauge", "What they take on disk.", &[("", of(&self.waiting_bytes))]);
-        let help = "First minute of the earliest batch that waits, since the Unix epoch; 0 if none does.";
+        family("queue_batches", "gauge", "Batches in the queue.", &[("", of(&self.waiting_batches))]);
+        let help = "Disk space of the batches in the queue.";
+        family("queue_bytes", "gauge", help, &[("", of(&self.waiting_bytes))]);
+        let help = "First minute of the earliest batch in the queue, since the Unix epoch; 0 if the queue is empty.";
         family("queue_earliest_timestamp_seconds", "gauge", help, &[("", of(&self.earliest_seconds))]);
-        family("store_up", "gauge", "1 if the store worked the last time.", &[("", of(&self.store_up))]);
-        let help = "Attempts in which the store failed.";
+        let help = "1 if the last delivery succeeded; 0 if it failed, or before the first delivery.";
+        family("store_up", "gauge", help, &[("", of(&self.store_up))]);
+        let help = "Failed deliveries to the store.";
         family("failed_uploads_total", "counter", help, &[("", of(&self.failed_uploads))]);
         let batches = [("{new=\"yes\"}", of(&self.delivered_batches)), ("{new=\"no\"}", of(&self.known_batches))];
-        family("delivered_batches_total", "counter", "Batches that the store took, or had already.", &batches);
-        family("delivered_rows_total", "counter", "Rows of the new ones.", &[("", of(&self.delivered_rows))]);
-        family("delivered_bytes_total", "counter", "Bytes of their files.", &[("", of(&self.delivered_bytes))]);
+        let help = "Batches delivered; new is no if the store already had the batch.";
+        family("delivered_batches_total", "counter", help, &batches);
+        family("delivered_rows_total", "counter", "Rows in new batches.", &[("", of(&self.delivered_rows))]);
+        family("delivered_bytes_total", "counter", "Bytes of new batches.", &[("", of(&self.delivered_bytes))]);
         let [overflow, refused] = ["{reason=\"queue_full\"}", "{reason=\"refused\"}"];
         let batches = [(overflow, losses.overflow_batches as f64), (refused, losses.refused_batches as f64)];
-        family("lost_batches_total", "counter", "Batches left out since the queue was made.", &batches);
+        let help = "Batches that the store will never have, since the queue was created.";
+        family("lost_batches_total", "counter", help, &batches);
         let rows = [(overflow, losses.overflow_rows as f64), (refused, losses.refused_rows as f64)];
-        family("lost_rows_total", "counter", "Their rows.", &rows);
-        let help = "Recordings of which nothing could be read, since the queue was made.";
+        let help = "Rows of batches that the store will never have, since the queue was created.";
+        family("lost_rows_total", "counter", help, &rows);
+        let help = "Recordings of which nothing could be read, since the queue was created.";
         family("unreadable_recordings_total", "counter", help, &[("", losses.unreadable_recordings as f64)]);
-        let help = "Time of recorded JVMs that no recording covers, since the queue was made.";
+        let help = "Gaps between two recordings of the same JVM, since the queue was created.";
         family("uncovered_seconds_total", "counter", help, &[("", losses.uncovered_ns as f64 / 1e9)]);
         text
     }

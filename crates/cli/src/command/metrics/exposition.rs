@@ -24,7 +24,7 @@ pub struct Target {
 pub fn text(target: &Target, picture: &Picture) -> String {
     let mut out = Out(String::new());
     let counters = &picture.counters;
-    out.family("headway_info", "gauge", "Process id and main class of the JVM, and version of this command.");
+    out.family("headway_info", "gauge", "Process id and main class of the JVM, version of Headway; always 1.");
     let labels = [("pid", &*target.pid.to_string()), ("main", &*target.main), ("version", env!("CARGO_PKG_VERSION"))];
     out.sample("headway_info", &labels, 1);
 
@@ -32,26 +32,26 @@ pub fn text(target: &Target, picture: &Picture) -> String {
         let named = counters.series.iter().map(move |s| (&*s.lock, &*s.owner_method, value(&s.blocked)));
         named.chain([(OTHER, OTHER, value(&counters.other))])
     };
-    out.family("headway_blocked_seconds_total", "counter", "Time that threads were blocked on locks.");
+    out.family("headway_blocked_seconds_total", "counter", "Time in which threads were blocked on locks.");
     for (lock, owner, value) in all(|blocked| seconds(blocked.blocked_ns)) {
         out.sample("headway_blocked_seconds_total", &[("lock", lock), ("owner_method", owner)], value);
     }
-    out.family("headway_contentions_total", "counter", "Acquisitions of locks that had to block.");
+    out.family("headway_contentions_total", "counter", "How often a thread was blocked on a lock.");
     for (lock, owner, value) in all(|blocked| blocked.contentions as f64) {
         out.sample("headway_contentions_total", &[("lock", lock), ("owner_method", owner)], value);
     }
     for (name, help, value) in [
         (
             "headway_waited_seconds_total",
-            "Time in Object.wait and in parks that acquire no lock.",
+            "Time in Object.wait, and in parks for anything except a lock.",
             seconds(counters.waited_ns),
         ),
-        ("headway_phases_total", "Phases of high pressure that began.", counters.phases as f64),
         (
-            "headway_phase_seconds_total",
-            "Time in which some lock was in a phase of high pressure.",
-            seconds(counters.phase_ns),
+            "headway_phases_total",
+            "Phases that have begun: consecutive intervals with high pressure of one lock.",
+            counters.phases as f64,
         ),
+        ("headway_phase_seconds_total", "Time in which at least one lock was in a phase.", seconds(counters.phase_ns)),
         ("headway_intervals_total", "Intervals measured.", picture.intervals as f64),
         ("headway_dropped_events_total", "Events that were not recorded.", picture.dropped as f64),
         ("headway_own_cpu_seconds_total", "CPU time of Headway's threads in the JVM.", seconds(counters.own_cpu_ns)),
@@ -62,10 +62,14 @@ pub fn text(target: &Target, picture: &Picture) -> String {
     out.family(
         "headway_pressure_ratio",
         "gauge",
-        "Critical section pressure of all locks in the last interval, 0 to 1.",
+        "Pressure of all locks in the last interval, 0 to 1: blocked time divided by the running time of threads.",
     );
     out.sample("headway_pressure_ratio", &[], picture.csp);
-    out.family("headway_lock_pressure_ratio", "gauge", "Highest pressure of a lock of this name in the last interval.");
+    out.family(
+        "headway_lock_pressure_ratio",
+        "gauge",
+        "Highest pressure of a lock with this name in the last interval.",
+    );
     let mut shown: Vec<(&str, f64)> = Vec::new();
     for lock in picture.locks.iter().filter(|lock| lock.csp > 0.0) {
         // Highest first; of one name the first counts.
@@ -77,7 +81,7 @@ pub fn text(target: &Target, picture: &Picture) -> String {
     for (name, pressure) in shown {
         out.sample("headway_lock_pressure_ratio", &[("lock", name)], pressure);
     }
-    out.family("headway_threads", "gauge", "Application threads by what they do.");
+    out.family("headway_threads", "gauge", "Application threads by state.");
     let threads = picture.threads;
     for (state, count) in [
         ("running", threads.running),
