@@ -9,40 +9,40 @@ use serde::{Deserialize, Serialize};
 /// Series at most; what has none is in [`Counters::other`].
 pub const MOST_SERIES: usize = 100;
 
-/// Sums since the recording began. Each series, the rest, and everything together only
-/// grow; the series and the rest add up to everything. A series that gives way to a
-/// heavier one is added to the rest, and begins at 0 if it comes back, which monitoring
-/// systems take for a restart.
+/// Sums since the recording began. The totals and `other` never decrease. The series and `other` add up to the totals.
+/// The number of series is limited: the pair of lock and owner method with the least blocked time can be replaced by
+/// another pair. Its values are then added to `other`. If the pair comes back, its series begins at 0. Monitoring
+/// systems treat this as a restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counters {
-    /// Time that threads were blocked on locks.
+    /// Time in which threads were blocked on locks.
     pub blocked_ns: u64,
-    /// Acquisitions that had to block.
+    /// How often a thread was blocked on a lock.
     pub contentions: u64,
-    /// Time in `Object.wait`, and in parks that acquire no lock.
+    /// Time in `Object.wait`, and in parks for anything except a lock.
     pub waited_ns: u64,
-    /// Phases of high pressure that began.
+    /// Phases that have begun.
     pub phases: u64,
-    /// Time of the intervals in which some lock was in a phase.
+    /// Time in which at least one lock was in a phase.
     pub phase_ns: u64,
     /// CPU time of Headway's threads.
     pub own_cpu_ns: u64,
-    /// By lock and owner, most blocked time first.
+    /// By lock and owner method, most blocked time first.
     pub series: Vec<Series>,
     /// Locks without a series.
     pub other: Blocked,
 }
 
-/// One lock name and one owner.
+/// Sums of one lock name and one owner method.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Series {
-    /// What a developer calls the lock; its class if it has no name.
+    /// The lock's name, or its class if it has no name.
     pub lock: String,
-    /// The method that owned the lock for most of the time of an interval; empty if unknown.
+    /// The owner method that had the lock longest in an interval; empty if unknown.
     pub owner_method: String,
     /// Its sums.
     #[serde(flatten)]
@@ -54,9 +54,9 @@ pub struct Series {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Blocked {
-    /// Time that threads were blocked.
+    /// Time in which threads were blocked.
     pub blocked_ns: u64,
-    /// Acquisitions that had to block.
+    /// How often a thread was blocked on a lock.
     pub contentions: u64,
 }
 
