@@ -319,7 +319,7 @@ def all_profilers() -> dict[str, Profiler]:
         Interrupt("interrupt-100us", ms // 10),
         GetEnv(),
         Idle(),
-        Headway("headway", "Headway as it is by default: monitors, parks, pressure, stolen time"),
+        Headway("headway", "Headway as it is by default: monitors, parks, stolen time, within a budget of 1 %", ",budget=0.01"),
         Headway("headway-lock", "monitors and parks", ",events=monitor+park"),
         Headway("headway-lock-zst", "monitors and parks, packed as they are written", ",events=monitor+park", ".jfr.zst"),
         *(Headway(f"headway-lock-{size}", f"monitors and parks with event buffers of {mib:g} MiB, not {BUFFERS[DEFAULT_BUFFERS]:g}",

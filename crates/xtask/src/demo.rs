@@ -28,7 +28,7 @@ pub fn demo(rest: &[String]) -> Result<(), Problem> {
     let truth = recording.with_file_name("truth.json");
     println!("hw: the demo runs for {seconds} s; its report follows");
     let mut headway = program(products::headway());
-    headway.args(["run", "--force", "-o"]).arg(&recording).arg("--").arg(java_program(jdk));
+    headway.args(["run", "--exact", "--force", "-o"]).arg(&recording).arg("--").arg(java_program(jdk));
     headway.arg("-jar").arg(java::workloads_jar());
     headway.args(["demo", "--seconds", &seconds, "--truth"]).arg(&truth);
     run(&mut headway)?;

@@ -164,11 +164,11 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled ({}): of {} short contentions, waits and parks, {} were recorded in detail, those in progress at {}. \
-         Totals are exact. Where the other {} were spent is estimated",
+        "sampled ({}): {} of {} short contentions, waits and parks were recorded in detail, those in progress at {}. \
+         Totals are exact. Where the other {} were spent is estimated. Recordings with --exact are complete",
         bounds(&sampling.windows),
-        numbers::grouped(all),
         numbers::grouped(sampling.recorded),
+        numbers::grouped(all),
         numbers::counted(sampling.instants, "random instant", "random instants"),
         numbers::time(sampling.added_up_ns),
     ))
