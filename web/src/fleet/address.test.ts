@@ -28,4 +28,9 @@ describe("the address of a store's page", () => {
     expect(fromAddress("#/evil?from=2026-02-30&to=now&pair=-1", problems)).toEqual(DEFAULT);
     expect(problems).toEqual(["there is no page “evil”", "no time is “2026-02-30”", "no time is “now”", "there is no pair of stacks “-1”"]);
   });
+  it("what is no parameter, or is there twice, is said", () => {
+    const problems: string[] = [];
+    expect(fromAddress("#/locks?service=a&service=b&form=2026-11-25&pick=a&pick=b", problems)).toMatchObject({ only: { service: "a", from_us: null }, pick: ["a", "b"] });
+    expect(problems).toEqual(["there is more than one “service”", "there is no parameter “form”"]);
+  });
 });

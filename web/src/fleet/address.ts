@@ -1,5 +1,6 @@
 // What is shown of a store stands in the address behind `#`, so that it can be shared, reloaded and gone back to.
 import { parseUtc, utc } from "../text/clock";
+import { Stated } from "../state/stated";
 import type { Only } from "./contract";
 
 export const PAGES = ["services", "locks", "versions", "hosts", "phases"] as const;
@@ -40,26 +41,18 @@ export function toAddress({ page, only, pair, pick, ...rest }: FleetView): strin
 
 /** Whatever cannot be understood is left at its default, and said in `problems`. */
 export function fromAddress(hash: string, problems: string[] = []): FleetView {
-  const path = hash.replace(/^#\/?/, "");
-  const at = path.indexOf("?");
-  const [page, rest] = at < 0 ? [path, ""] : [path.slice(0, at), path.slice(at + 1)];
-  const read = new URLSearchParams(rest);
-  const view: FleetView = { ...DEFAULT, only: { ...ALL }, pick: read.getAll("pick") };
-  const wrong = (what: string, text: string) => problems.push(`${what} “${text.slice(0, 80)}”`);
-  if ((PAGES as readonly string[]).includes(page)) view.page = page as PageName;
-  else if (page !== "") wrong("there is no page", page);
-  for (const name of NAMES) view.only[name] = read.get(name);
-  for (const name of TEXTS) view[name] = read.get(name) ?? "";
-  const time = (name: string): number | null => {
-    const text = read.get(name);
-    const us = text === null ? null : parseUtc(text);
-    if (text !== null && us === null) wrong("no time is", text);
-    return us;
+  const stated = new Stated(hash, problems);
+  const page = stated.page(PAGES, DEFAULT.page);
+  const time = (name: string) => stated.part(name, "no time is", parseUtc);
+  const only: Only = { service: stated.text("service"), version: stated.text("version"), host: stated.text("host"), from_us: time("from"), to_us: time("to") };
+  const view: FleetView = {
+    page,
+    only,
+    sort: stated.text("sort") ?? "",
+    pick: stated.all("pick"),
+    mode: stated.text("mode") ?? "",
+    pair: (stated.part("pair", "there is no pair of stacks", (text) => (/^[1-9]\d{0,3}$/.test(text) ? Number(text) : null)) ?? 1) - 1,
   };
-  view.only.from_us = time("from");
-  view.only.to_us = time("to");
-  const pair = read.get("pair");
-  if (pair !== null && /^[1-9]\d{0,3}$/.test(pair)) view.pair = Number(pair) - 1;
-  else if (pair !== null) wrong("there is no pair of stacks", pair);
+  stated.others();
   return view;
 }

@@ -34,6 +34,20 @@ describe("the address tells the whole view", () => {
     expect(toAddress(DEFAULT)).toBe("#/overview");
     expect(fromAddress("")).toEqual(DEFAULT);
   });
+  it("what is no parameter, or is there twice, is said", () => {
+    for (const [address, ...sentences] of [
+      ["threads?threads=a&threads=b&services=no"],
+      ["threads?lock=a&lock=b", "there is more than one “lock”"],
+      ["threads?sorted=name&range=1-2&", "there is no parameter “sorted”"],
+      ["threads?services=true", "services is yes or no, not “true”"],
+      ["profile?zoom=1.x", "no frame is “1.x”"],
+    ] as [string, ...string[]][]) {
+      const problems: string[] = [];
+      expect(fromAddress(`#/${address}`, problems), address).toMatchObject({ services: false, zoom: "" });
+      expect(problems, address).toEqual(sentences);
+    }
+    expect(fromAddress("#/locks?lock=a?b").lock).toBe("a?b");
+  });
   it("what makes no sense is left at its default, and said", () => {
     const hostile = "#/<script>?range=9-1&kind=evil&by=__proto__,lock,lock&pick=locks:x&open=lock:1~zzz&contention=-5&recording=99";
     const problems: string[] = [];

@@ -2,6 +2,7 @@
 // shared, reloaded and gone back to.
 import { KINDS, type Aspect, type Pick } from "../data/contract";
 import type { ContentionKey } from "../data/lanes";
+import { Stated } from "./stated";
 
 export const PAGES = ["overview", "incident", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"] as const;
 export type PageName = (typeof PAGES)[number];
@@ -88,13 +89,13 @@ export const ASPECTS: readonly Aspect[] = [
   "owner-chain",
 ];
 
-const TEXTS = ["thread", "lock", "method", "mode", "sort", "search", "zoom", "sandwich"] as const;
+const NAMES = ["thread", "lock", "method", "mode", "sort", "search", "sandwich"] as const;
 const LISTS = ["focus", "drop", "threads"] as const;
 
 export function toAddress(view: View): string {
   const parameters = new URLSearchParams();
   if (view.range) parameters.set("range", `${view.range.from}-${view.range.to}`);
-  for (const name of TEXTS) if (view[name]) parameters.set(name, view[name]);
+  for (const name of [...NAMES, "zoom"] as const) if (view[name]) parameters.set(name, view[name]);
   // A name may have any character in it, so each is a parameter.
   for (const name of LISTS) for (const method of view[name]) parameters.append(name, method);
   if (view.kind !== "all") parameters.set("kind", view.kind);
@@ -110,30 +111,21 @@ export function toAddress(view: View): string {
 
 /** Whatever cannot be understood is left at its default, and said in `problems`. */
 export function fromAddress(hash: string, problems: string[] = []): View {
-  const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const stated = new URLSearchParams(rest);
-  const view: View = { ...DEFAULT };
-  const wrong = (what: string, text: string) => problems.push(`${what} “${text.slice(0, 80)}”`);
-  if ((PAGES as readonly string[]).includes(page)) view.page = page as PageName;
-  else if (page !== "") wrong("there is no page", page);
-  /** The value of a part of the address, as `read` understands it. */
-  const part = <T>(name: string, what: string, read: (text: string) => T | null): T | null => {
-    const text = stated.get(name);
-    const value = text === null ? null : read(text);
-    if (text !== null && value === null) wrong(what, text);
-    return value;
-  };
-  view.range = part("range", "no time range is", rangeOf);
-  for (const name of TEXTS) view[name] = stated.get(name) ?? "";
-  for (const name of LISTS) view[name] = [...new Set(stated.getAll(name).filter(Boolean))];
-  view.kind = part("kind", "there is no kind of lock", (text) => (text === "monitor" || text === "juc" || text === "all" ? text : null)) ?? "all";
-  view.services = stated.get("services") === "yes";
-  const by = part("by", "no sequence of aspects is", (text) => (text.split(",").every(isAspect) ? text.split(",").filter(isAspect) : null));
+  const stated = new Stated(hash, problems);
+  const view: View = { ...DEFAULT, page: stated.page(PAGES, DEFAULT.page) };
+  view.range = stated.part("range", "no time range is", rangeOf);
+  for (const name of NAMES) view[name] = stated.text(name) ?? "";
+  for (const name of LISTS) view[name] = [...new Set(stated.all(name).filter(Boolean))];
+  view.zoom = stated.choice("zoom", "no frame is", (text) => text.split("~").every((path) => /^-?\d+(\.-?\d+)*$/.test(path)));
+  view.kind = stated.part("kind", "there is no kind of lock", (text) => (text === "monitor" || text === "juc" || text === "all" ? text : null)) ?? "all";
+  view.services = stated.choice("services", "services is yes or no, not", (text) => text === "yes" || text === "no") === "yes";
+  const by = stated.part("by", "no sequence of aspects is", (text) => (text.split(",").every(isAspect) ? text.split(",").filter(isAspect) : null));
   if (by) view.by = [...new Set(by)];
-  view.open = part("open", "no rows are", (text) => (text.split("~").every((path) => stepsOf(path).length > 0) ? text.split("~") : null)) ?? [];
-  view.pick = part("pick", "no row is", (text) => (stepsOf(text).length > 0 ? stepsOf(text) : null)) ?? [];
-  view.contention = part("contention", "no contention is", contentionOf);
-  view.recording = part("recording", "there is no recording", (text) => (text === "1" ? 1 : text === "0" ? 0 : null)) ?? 0;
+  view.open = stated.part("open", "no rows are", (text) => (text.split("~").every((path) => stepsOf(path).length > 0) ? text.split("~") : null)) ?? [];
+  view.pick = stated.part("pick", "no row is", (text) => (stepsOf(text).length > 0 ? stepsOf(text) : null)) ?? [];
+  view.contention = stated.part("contention", "no contention is", contentionOf);
+  view.recording = stated.part("recording", "there is no recording", (text) => (text === "1" ? 1 : text === "0" ? 0 : null)) ?? 0;
+  stated.others();
   return view;
 }
 
