@@ -103,7 +103,7 @@ function Waiters({ lock, kinds }: { lock: string; kinds: Kind[] }) {
       <h2><code>{lock}</code></h2>
       <p class="hint">
         waiting: {list(answers[1])}; ended by: {list(answers[2])}{" "}
-        <a href={address({ page: "threads", lock: `=${lock}`, mode: "" })}>show among the threads</a>
+        <a href={address({ page: "threads", lock: `=${lock}` })}>show among the threads</a>
       </p>
       <Chain chain={answers[0].value[0] ?? 0} title={`Where most of the time is waited (${duration(answers[0].total[0] ?? 0)})`} why="The call stack that waits longest on this blocker" unknown="The call stack was not recorded." />
     </section>

@@ -148,7 +148,7 @@ function Threads() {
   }, [answers, single]);
   const columns: Column<Row>[] = [
     { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", value: (row) => row.name,
-      cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, ""), mode: "", sort: "" })}>{row.name}</a> },
+      cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, "") })}>{row.name}</a> },
     { id: "line", title: "off-CPU over time", why: "Runnable but off-CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Runnable but off-CPU time of ${row.name}, over time`} /> },
     time("ran", "on CPU", "CPU time without steal"),
     time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
@@ -208,7 +208,7 @@ function Holders({ steal }: { steal: Taken }) {
             {steal.locks.slice(0, 50).map((row) => (
               <tr key={row.lock}>
                 <td>
-                  <a href={address({ page: "locks", lock: `=${row.lock}`, mode: "", sort: "" })}><code>{row.lock}</code></a>
+                  <a href={address({ page: "locks", lock: `=${row.lock}` })}><code>{row.lock}</code></a>
                 </td>
                 <td class="number">{duration(row.blocked)}</td>
                 <td class="number">

@@ -132,7 +132,7 @@ function Chosen({ lanes, names }: { lanes: Lane[]; names: NameBook }) {
   const mode = blocked ? "blocked" : "";
   return (
     <p class="tabs" role="group" aria-label="Chosen threads">
-      <a href={address({ ...ALL_STACKS, threads, page: "profile", contention: null, mode, sort: "" })}>Flame graph of {threads.length === 1 ? "this thread" : `these ${times(threads.length, "thread")}`}</a>
+      <a href={address({ ...ALL_STACKS, threads, page: "profile", contention: null, mode })}>Flame graph of {threads.length === 1 ? "this thread" : `these ${times(threads.length, "thread")}`}</a>
       <button type="button" class="small" onClick={() => show({ threads: [] })}>choose none</button>
     </p>
   );
@@ -211,7 +211,7 @@ function LaneBox({ text, threadKey }: { text: string; threadKey: string }) {
 
 /** Leads to the thread's call stacks: it becomes the filter, the kind of time stays open. */
 function LaneName({ thread, text, blockedNs }: { thread: string; text: string; blockedNs: number }) {
-  const href = address({ ...ALL_STACKS, page: "profile", thread: `=${thread}`, contention: null, mode: blockedNs > 0 ? "blocked" : "", sort: "" });
+  const href = address({ ...ALL_STACKS, page: "profile", thread: `=${thread}`, contention: null, mode: blockedNs > 0 ? "blocked" : "" });
   return (
     <a class="cut lanename quiet" style={{ width: `${NAME_WIDTH - BOX_WIDTH}px` }} href={href} title={`${text}: blocked ${duration(blockedNs)}. Show the flame graph of this thread`}>
       {text}

@@ -4,7 +4,10 @@ import { following } from "./following";
 
 export const { view, problems, show } = following<View>(fromAddress, toAddress);
 
-/** The address of a changed view, for links. */
+/** What is about one page only. */
+const OWN = { mode: "", sort: "", search: "" } satisfies Partial<View>;
+
+/** The address of a changed view, for links; another page begins without the choices that were made on this one. */
 export function address(change: Partial<View>): string {
-  return toAddress({ ...view.value, ...change });
+  return toAddress({ ...view.value, ...(change.page === undefined ? {} : OWN), ...change });
 }

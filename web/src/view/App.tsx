@@ -77,7 +77,7 @@ function Pages() {
   }, [facts.file, page]);
   return (
     <>
-      <Header pages={PAGES} titles={TITLES} current={page} hrefOf={(name) => address({ ...ALL_STACKS, page: name, contention: null, mode: "", sort: "" })} file={facts.file}>
+      <Header pages={PAGES} titles={TITLES} current={page} hrefOf={(name) => address({ ...ALL_STACKS, page: name, contention: null })} file={facts.file}>
         <Recordings />
         <Live />
       </Header>

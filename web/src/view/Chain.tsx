@@ -54,7 +54,7 @@ function Frame({ frame }: { frame: number }) {
   const { method, line, file, jdk, source } = names.frame(frame);
   return (
     <li class={jdk ? "jdk" : ""} title={`${names.frameText(frame)}${file ? ` (${file})` : ""}`}>
-      <Method name={names.text(method)} href={address({ ...ALL_STACKS, page: "profile", mode: "", sort: "", sandwich: names.text(method) })} />
+      <Method name={names.text(method)} href={address({ ...ALL_STACKS, page: "profile", sandwich: names.text(method) })} />
       {line > 0 && <span class="lineno">:{line}</span>}
       {source && <code class="source">{source}</code>}
     </li>

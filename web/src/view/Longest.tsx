@@ -36,7 +36,7 @@ export function Longest({ within }: { within: Step[] }) {
             return (
               <tr key={`${stretch.start} ${stretch.thread}`}>
                 <td class="number">
-                  <a href={address({ page: "threads", contention: keyOfStretch(names, stretch), mode: "" })} title="Show it among the threads">
+                  <a href={address({ page: "threads", contention: keyOfStretch(names, stretch) })} title="Show it among the threads">
                     {duration(stretch.span)}
                   </a>
                 </td>
