@@ -607,6 +607,9 @@ const NOT_THERE: [address: string, sentence: string][] = [
   ["overview?recording=1", "names a second recording"],
   ["threads?contention=monitor@1@nobody%239", "There is no single blocked on a monitor of nobody"],
   ["locks?kind=rwlock", "there is no kind of lock “rwlock”"],
+  ["locks?mode=nonsense", "this page has no mode “nonsense”"],
+  ["steal?sort=-nonsense", "this page has no sort “-nonsense”"],
+  ["overview?nonsense=1", "there is no parameter “nonsense”"],
 ];
 
 describe("the page in one file", () => {
@@ -621,7 +624,7 @@ describe("the page in one file", () => {
       await page.getByRole("button", { name: address.includes("zoom") ? "whole graph" : "drop it" }).click();
       await problem.waitFor({ state: "detached" });
       await page.locator("main .card").first().waitFor();
-      expect(new URL(page.url()).hash).not.toMatch(/nobody|no\.Such|zoom|Stick|nothing|range|recording|rwlock/);
+      expect(new URL(page.url()).hash).not.toMatch(/nobody|no\.Such|zoom|Stick|nothing|range|recording|rwlock|nonsense/);
     }
     expect(complaints).toEqual([]);
     await context.close();

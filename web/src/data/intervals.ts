@@ -6,6 +6,12 @@ export interface Range {
   to: number;
 }
 
+/** Reads `2000000000-4000000000`: nanoseconds since the start, the end after the begin; null if it is not that. */
+export function parseRange(text: string): Range | null {
+  const [, from, to] = /^(\d{1,16})-(\d{1,16})$/.exec(text) ?? [];
+  return Number(from) < Number(to) ? { from: Number(from), to: Number(to) } : null;
+}
+
 /** The shortest range of whole base intervals that holds another one. */
 export function snap({ from, to }: Range, baseNs: number, whole: number): Range {
   if (baseNs === 0) return { from, to };

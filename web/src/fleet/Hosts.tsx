@@ -1,11 +1,12 @@
 import { duration } from "../text/units";
 import type { Column } from "../view/TreeTable";
+import type { ColumnOf } from "./address";
 import { Answered } from "./Answered";
 import type { HostRow } from "./contract";
 import { number, Table, text } from "./Table";
 import { address, view } from "./view";
 
-const COLUMNS: Column<HostRow>[] = [
+const COLUMNS: Column<HostRow, ColumnOf<"hosts">>[] = [
   { id: "host", title: "host", why: "The host; leads to its locks", width: "minmax(110px, 1.4fr)", value: (row) => row.host,
     cell: (row) => <a class="cut" href={address({ page: "locks" }, { service: row.service, version: row.version, host: row.host })} title={`Locks of ${row.service}, version ${row.version}, on ${row.host}`}>{row.host || "(no name)"}</a> },
   text("service", "service", "What its JVMs are instances of", (row) => row.service),
@@ -35,7 +36,7 @@ export function Hosts() {
     <section class="card">
       <h2 title="Blocked time per second of running time, beside the median of the hosts with the same service and version">Hosts beside the median of their service and version</h2>
       <Answered question={{ ask: "hosts" as const, only: { ...view.value.only, host: null } }}>
-        {(answer) => <Table one="host" label="Hosts" from="outlier_hosts" answer={answer} columns={COLUMNS} partsOf={(row) => [row.service, row.version, row.host]} sort="-more_ns_per_s" height={560} />}
+        {(answer) => <Table one="host" label="Hosts" from="outlier_hosts" answer={answer} columns={COLUMNS} partsOf={(row) => [row.service, row.version, row.host]} otherwise="-more_ns_per_s" height={560} />}
       </Answered>
       {view.value.only.host !== null && <p class="hint">All hosts are shown, also beside one that is chosen: the median needs them.</p>}
     </section>

@@ -5,6 +5,7 @@ import { COLOURS, PALETTE } from "../view/colours";
 import { Plot, type Series } from "../view/Plot";
 import type { Column } from "../view/TreeTable";
 import { Bar } from "../page/Overview";
+import { CHARTS, type ColumnOf } from "./address";
 import { Answered } from "./Answered";
 import type { LockOf, LockRow, OverTime, Rows } from "./contract";
 import { Pairs } from "./Stacks";
@@ -23,7 +24,7 @@ export function Locks() {
           <div class="columns wide">
             <section class="card">
               <h2 title="Blocked time of all threads of a service and version">Locks</h2>
-              <Table one="lock" label="Locks" from="top_sites" answer={answer} columns={columnsOf(worst(answer.rows))} partsOf={partsOf} sort="-blocked_ns" height={430} />
+              <Table one="lock" label="Locks" from="top_sites" answer={answer} columns={columnsOf(worst(answer.rows))} partsOf={partsOf} otherwise="-blocked_ns" height={430} />
             </section>
             <section class="card">
               <Selected answer={answer} />
@@ -50,7 +51,7 @@ function worst(rows: LockRow[]): (LockOf & { lock: string })[] {
   return [...sums.values()].sort((a, b) => b.ns - a.ns).slice(0, WORST);
 }
 
-function columnsOf(coloured: LockOf[]): Column<LockRow>[] {
+function columnsOf(coloured: LockOf[]): Column<LockRow, ColumnOf<"locks">>[] {
   const colour = (row: LockRow) => PALETTE[coloured.findIndex(({ service, site }) => service === row.service && site === row.site)];
   return [
     { id: "lock", title: "lock", why: "What the code calls the lock; its class if it has no name", width: "minmax(130px, 2fr)", value: (row) => row.lock,
@@ -70,22 +71,19 @@ function columnsOf(coloured: LockOf[]): Column<LockRow>[] {
   ];
 }
 
-const MODES = [
-  ["threads", "Threads blocked"],
-  ["share", "Share of running time"],
-] as const;
+const TITLES: Record<(typeof CHARTS)[number], string> = { threads: "Threads blocked", share: "Share of running time" };
 
 function Chart({ rows }: { rows: LockRow[] }) {
   const locks = worst(rows);
-  const mode = view.value.mode === "share" ? "share" : "threads";
+  const mode = view.value.mode || "threads";
   if (rows.length === 0) return null;
   return (
     <section class="card">
       <h2 title="The locks with most blocked time; drag to choose a time range">Locks over time</h2>
       <div class="tabs" role="group" aria-label="What the chart shows">
-        {MODES.map(([name, title]) => (
+        {CHARTS.map((name) => (
           <button key={name} type="button" aria-pressed={mode === name} onClick={() => show({ mode: name === "threads" ? "" : name })}>
-            {title}
+            {TITLES[name]}
           </button>
         ))}
       </div>

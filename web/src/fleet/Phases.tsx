@@ -4,13 +4,14 @@ import { withoutPackage } from "../text/frames";
 import { duration, percent } from "../text/units";
 import { Copy } from "../view/Chain";
 import type { Column } from "../view/TreeTable";
+import type { ColumnOf } from "./address";
 import { Answered } from "./Answered";
 import type { PhaseRow } from "./contract";
 import { Both } from "./Stacks";
 import { number, Table, text } from "./Table";
 import { view } from "./view";
 
-const COLUMNS: Column<PhaseRow>[] = [
+const COLUMNS: Column<PhaseRow, ColumnOf<"phases">>[] = [
   text("from_us", "from", "When it began, in UTC", (row) => utc(row.from_us), "138px"),
   number("length", "length", "How long it was", (row) => (row.to_us - row.from_us) * 1000, duration, "76px"),
   text("lock", "lock", "The lock with high pressure", (row) => withoutPackage(row.lock), "minmax(120px, 1.6fr)"),
@@ -35,7 +36,7 @@ export function Phases() {
           <div class="columns wide">
             <section class="card">
               <h2 title="Consecutive intervals in which a lock's critical section pressure was high">Phases of high lock pressure</h2>
-              <Table one="phase" label="Phases" from="phases" answer={answer} columns={COLUMNS} partsOf={partsOf} sort="-peak" height={560} />
+              <Table one="phase" label="Phases" from="phases" answer={answer} columns={COLUMNS} partsOf={partsOf} otherwise="-peak" height={560} />
             </section>
             <section class="card">{row ? <Phase row={row} /> : <p class="empty">No phase to show.</p>}</section>
           </div>

@@ -2,12 +2,13 @@ import { utc } from "../text/clock";
 import { duration, percent } from "../text/units";
 import { Bar } from "../page/Overview";
 import type { Column } from "../view/TreeTable";
+import type { ColumnOf } from "./address";
 import { Answered } from "./Answered";
 import type { ServiceRow } from "./contract";
 import { number, Table, text } from "./Table";
 import { address, view } from "./view";
 
-const COLUMNS: Column<ServiceRow>[] = [
+const COLUMNS: Column<ServiceRow, ColumnOf<"services">>[] = [
   { id: "service", title: "service", why: "What the JVMs are instances of; leads to its locks", width: "minmax(110px, 1.4fr)", value: (row) => row.service,
     cell: (row) => <a class="cut" href={address({ page: "locks" }, { service: row.service, version: row.version })} title={`Locks of ${row.service}, version ${row.version}`}>{row.service || "(no name)"}</a> },
   text("version", "version", "The version of the service", (row) => row.version, "minmax(60px, 0.8fr)"),
@@ -31,7 +32,7 @@ export function Services() {
     <section class="card">
       <h2>Services and their versions</h2>
       <Answered question={{ ask: "services" as const, only: view.value.only }}>
-        {(answer) => <Table one="version" label="Services and their versions" from="services" answer={answer} columns={COLUMNS} partsOf={(row) => [row.service, row.version]} sort="-running_ns" height={560} />}
+        {(answer) => <Table one="version" label="Services and their versions" from="services" answer={answer} columns={COLUMNS} partsOf={(row) => [row.service, row.version]} otherwise="-running_ns" height={560} />}
       </Answered>
     </section>
   );

@@ -16,13 +16,12 @@ interface Props<Row> {
   /** What a row is known by. */
   partsOf: (row: Row) => string[];
   /** The order unless one is chosen. */
-  sort: string;
+  otherwise: string;
   height: number;
 }
 
-export function Table<Row extends object>({ one, label, from, answer: { rows, more }, columns, partsOf, sort, height }: Props<Row>) {
+export function Table<Row extends object>({ one, label, from, answer: { rows, more }, columns, partsOf, otherwise, height }: Props<Row>) {
   const { pick } = view.value;
-  const chosen = columns.some(({ id }) => id === view.value.sort.replace(/^-/, "")) ? view.value.sort : sort;
   if (rows.length === 0) return <p class="empty">No rows with this filter.</p>;
   const idOf = (row: Row) => JSON.stringify(partsOf(row));
   const download = () => csv([columns.map(({ id }) => id), ...rows.map((row) => columns.map(({ value }) => value(row)))]);
@@ -31,7 +30,7 @@ export function Table<Row extends object>({ one, label, from, answer: { rows, mo
       <div class="sideways">
         <div style={{ minWidth: `${leastWidth(columns)}px` }}>
           <TreeTable label={label} rows={rows} columns={columns} idOf={idOf} selected={pick.length > 0 ? JSON.stringify(pick) : null}
-            onSelect={(row) => show({ pick: partsOf(row), pair: 0 }, false)} sort={chosen} onSort={(sort) => show({ sort }, false)} height={height} flat />
+            onSelect={(row) => show({ pick: partsOf(row), pair: 0 }, false)} sort={view.value.sort} otherwise={otherwise} onSort={(sort) => show({ sort }, false)} height={height} flat />
         </div>
       </div>
       <p class="foot">
@@ -49,7 +48,7 @@ function leastWidth<Row>(columns: Column<Row>[]): number {
 }
 
 /** A column of numbers. */
-export function number<Row>(id: string, title: string, why: string, value: (row: Row) => number | null | undefined, format: (n: number) => string = count, width = "84px"): Column<Row> {
+export function number<Row, Id extends string>(id: Id, title: string, why: string, value: (row: Row) => number | null | undefined, format: (n: number) => string = count, width = "84px"): Column<Row, Id> {
   const cell = (row: Row) => <span class="number">{shown(value(row), format)}</span>;
   return { id, title, why, width, value: (row) => value(row) ?? -1, cell };
 }
@@ -59,7 +58,7 @@ function shown(value: number | null | undefined, format: (n: number) => string):
 }
 
 /** A column of names. */
-export function text<Row>(id: string, title: string, why: string, value: (row: Row) => string, width = "minmax(90px, 1fr)"): Column<Row> {
+export function text<Row, Id extends string>(id: Id, title: string, why: string, value: (row: Row) => string, width = "minmax(90px, 1fr)"): Column<Row, Id> {
   const cell = (row: Row) => <span class="cut" title={value(row)}>{value(row)}</span>;
   return { id, title, why, width, value, cell };
 }

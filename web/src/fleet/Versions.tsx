@@ -2,6 +2,7 @@ import { withoutPackage } from "../text/frames";
 import { duration } from "../text/units";
 import { differenceColour } from "../view/colours";
 import type { Column } from "../view/TreeTable";
+import type { ColumnOf } from "./address";
 import { Answered } from "./Answered";
 import type { DifferenceRow } from "./contract";
 import { difference } from "./Hosts";
@@ -9,7 +10,7 @@ import { Regressions } from "./Regressions";
 import { number, Table, text } from "./Table";
 import { view } from "./view";
 
-const COLUMNS: Column<DifferenceRow>[] = [
+const COLUMNS: Column<DifferenceRow, ColumnOf<"versions">>[] = [
   { id: "lock", title: "lock", why: "What the code calls the lock", width: "minmax(130px, 2fr)", value: (row) => row.lock,
     cell: (row) => (
       <span class="cut" title={`${row.lock} (${row.class})`}>
@@ -39,7 +40,7 @@ export function Versions() {
         <p class="hint">Plain differences: chance and load are part of them. Regressions are tested beside.</p>
         {/* Of one version there is nothing to compare. */}
         <Answered question={{ ask: "differences" as const, only: { ...only, version: null } }}>
-          {(answer) => <Table one="lock" label="Versions compared" from="regressions" answer={answer} columns={COLUMNS} partsOf={(row) => [row.service, row.new_version, row.class, row.lock]} sort="-more_ns_per_s" height={480} />}
+          {(answer) => <Table one="lock" label="Versions compared" from="regressions" answer={answer} columns={COLUMNS} partsOf={(row) => [row.service, row.new_version, row.class, row.lock]} otherwise="-more_ns_per_s" height={480} />}
         </Answered>
       </section>
       <Regressions service={only.service} />

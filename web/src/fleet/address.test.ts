@@ -33,4 +33,18 @@ describe("the address of a store's page", () => {
     expect(fromAddress("#/locks?service=a&service=b&form=2026-11-25&pick=a&pick=b", problems)).toMatchObject({ only: { service: "a", from_us: null }, pick: ["a", "b"] });
     expect(problems).toEqual(["there is more than one “service”", "there is no parameter “form”"]);
   });
+  it("what a page does not have to choose is left at its default, and said", () => {
+    for (const [address, ...sentences] of [
+      ["hosts?sort=-factor&pick=a&pick=b"],
+      ["phases?sort=length"],
+      ["hosts?sort=-peak", "this page has no sort “-peak”"],
+      ["hosts?mode=share", "this page has no mode “share”"],
+      ["locks?mode=time", "this page has no mode “time”"],
+    ] as [string, ...string[]][]) {
+      const problems: string[] = [];
+      const { mode } = fromAddress(`#/${address}`, problems);
+      expect(problems, address).toEqual(sentences);
+      expect(mode, address).toBe("");
+    }
+  });
 });

@@ -1,10 +1,24 @@
 // What is shown of a store stands in the address behind `#`, so that it can be shared, reloaded and gone back to.
 import { parseUtc, utc } from "../text/clock";
-import { Stated } from "../state/stated";
+import { isOrder, Stated } from "../state/stated";
 import type { Only } from "./contract";
 
 export const PAGES = ["services", "locks", "versions", "hosts", "phases"] as const;
 export type PageName = (typeof PAGES)[number];
+
+/** What the chart of the locks shows. */
+export const CHARTS = ["threads", "share"] as const;
+
+/** Columns of each page's table, by which it can be sorted. */
+export const COLUMNS = {
+  services: ["service", "version", "jvms", "hosts", "first_us", "last_us", "running_ns", "blocked_ns", "blocked_share", "contentions", "locks", "cpu_ns", "steal_ns", "dropped"],
+  locks: ["lock", "service", "version", "blocked_ns", "blocked_share", "contentions", "max_ns", "jvms"],
+  versions: ["lock", "service", "versions", "old_ns_per_s", "new_ns_per_s", "more_ns_per_s"],
+  hosts: ["host", "service", "version", "jvms", "hosts", "ns_per_s", "median_ns_per_s", "more_ns_per_s", "factor"],
+  phases: ["from_us", "length", "lock", "service", "version", "host", "peak", "mean"],
+} as const satisfies Record<PageName, readonly string[]>;
+/** A column of a page's table. */
+export type ColumnOf<Page extends PageName> = (typeof COLUMNS)[Page][number];
 
 export interface FleetView {
   page: PageName;
@@ -48,9 +62,9 @@ export function fromAddress(hash: string, problems: string[] = []): FleetView {
   const view: FleetView = {
     page,
     only,
-    sort: stated.text("sort") ?? "",
+    sort: stated.choice("sort", (text) => isOrder(text, COLUMNS[page])),
     pick: stated.all("pick"),
-    mode: stated.text("mode") ?? "",
+    mode: stated.choice("mode", (text) => page === "locks" && CHARTS.some((one) => one === text)),
     pair: (stated.part("pair", "there is no pair of stacks", (text) => (/^[1-9]\d{0,3}$/.test(text) ? Number(text) : null)) ?? 1) - 1,
   };
   stated.others();

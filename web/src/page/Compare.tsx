@@ -2,8 +2,9 @@ import { useMemo } from "preact/hooks";
 import { KINDS, type Aspect, type Kind } from "../data/contract";
 import { changes, frameChange, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
 import type { FlameNode } from "../data/flame";
-import { snap, type Range } from "../data/intervals";
+import { parseRange, snap, type Range } from "../data/intervals";
 import { baseOf, filterOf, MOST_STACKS, overTime, stacksIn, useAnswers, useSource } from "../state/asking";
+import { COMPARED_BY, COMPARED_PER, COMPARED_STACKS, type ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { count, duration, moment, parseMoment, percent, times as several } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
@@ -15,9 +16,7 @@ import { StackGraph } from "../view/StackGraph";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { valueText } from "./tree";
 
-const ASPECTS: Aspect[] = ["lock-name", "owner-method", "contender-method", "contender-group", "owner-group"];
-
-const STACKS: Record<string, [title: string, by: Aspect, kinds: Kind[]]> = {
+const STACKS: Record<(typeof COMPARED_STACKS)[number], [title: string, by: Aspect, kinds: Kind[]]> = {
   waiting: ["waiting stacks", "contender-chain", ["monitor", "juc"]],
   holding: ["holding stacks", "owner-chain", ["monitor", "juc"]],
   cpu: ["CPU stacks", "contender-chain", ["cpu"]],
@@ -53,17 +52,16 @@ const BEFORE = /-before$/;
 function choiceOf(mode: string, durations: number[]) {
   const [aspect = "", order = "", stack = "", unit = "", ...ranges] = mode.split(".");
   const range = (side: number): Range => {
-    const typed = /^(\d{1,16})-(\d{1,16})$/.exec(ranges[side] ?? "");
+    const typed = parseRange(ranges[side] ?? "");
     const whole = durations[side]!;
-    const wanted = typed && Number(typed[1]) < Number(typed[2]) ? { from: Number(typed[1]), to: Math.min(Number(typed[2]), whole) } : withoutStartUp(whole);
-    return snap(wanted.from < wanted.to ? wanted : withoutStartUp(whole), baseOf(side), whole);
+    return snap(typed && typed.from < whole ? { from: typed.from, to: Math.min(typed.to, whole) } : withoutStartUp(whole), baseOf(side), whole);
   };
   return {
-    by: ASPECTS.find((one) => one === aspect) ?? ("lock-name" as Aspect),
-    sort: /^-?(name|before|after|size|noise|verdict)$/.test(order) ? order : "-size",
-    stack: STACKS[stack.replace(BEFORE, "")] ? stack.replace(BEFORE, "") : "waiting",
+    by: COMPARED_BY.find((one) => one === aspect) ?? "lock-name",
+    sort: order,
+    stack: COMPARED_STACKS.find((one) => one === stack.replace(BEFORE, "")) ?? "waiting",
     side: BEFORE.test(stack) ? ("before" as const) : ("total" as const),
-    unit: unit in UNITS ? (unit as Unit) : ("second" as Unit),
+    unit: COMPARED_PER.find((one) => one === unit) ?? "second",
     ranges: [range(0), range(1)] as const,
     typed: [ranges[0] ?? "", ranges[1] ?? ""] as const,
   };
@@ -74,7 +72,7 @@ function Both() {
   const [before, after] = source.opening.recordings;
   const durations = source.opening.recordings.map((facts) => Math.max(1, facts.durationNs));
   const { by, sort, stack, side: shown, unit: wanted, ranges, typed } = choiceOf(view.value.mode, durations);
-  const [, chains, kinds] = STACKS[stack]!;
+  const [, chains, kinds] = STACKS[stack];
   const scope = (recording: 0 | 1, kinds: Kind[]) => ({ recording, ...ranges[recording], filter: filterOf(view.value), kinds, within: [] });
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
   const noFilter = { thread: "", lock: "", method: "", services: false };
@@ -112,7 +110,7 @@ function Both() {
     next[side] = range && range.from < range.to ? `${range.from}-${range.to}` : "";
     mode({ ranges: next });
   };
-  const columns: Column<Change>[] = [
+  const columns: Column<Change, ColumnOf<"changes">>[] = [
     { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(140px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
     { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "112px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
     { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "112px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
@@ -141,19 +139,19 @@ function Both() {
         </p>
         <div class="tabs" role="group" aria-label="Compare per">
           <span class="hint">per</span>
-          {(Object.keys(UNITS) as Unit[]).map((one) => (
+          {COMPARED_PER.map((one) => (
             <button key={one} type="button" aria-pressed={one === compared.unit} disabled={!compared.known[one]}
               title={compared.known[one] ? UNITS[one][2] : "Not recorded in both recordings"} onClick={() => mode({ unit: one })}>{UNITS[one][0]}</button>
           ))}
         </div>
         <div class="tabs" role="group" aria-label="Compare by">
           <span class="hint">by</span>
-          {ASPECTS.map((one) => (
+          {COMPARED_BY.map((one) => (
             <button key={one} type="button" aria-pressed={one === by} onClick={() => mode({ by: one })}>{ASPECT_WORDS[one][0]}</button>
           ))}
         </div>
         {compared.rows.length === 0 ? <p class="empty">Neither recording has blocked time in this filter.</p> : (
-          <TreeTable label="What changed" rows={compared.rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => mode({ sort: next })} height={280} />
+          <TreeTable label="What changed" rows={compared.rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} otherwise="-size" onSort={(next) => mode({ sort: next })} height={280} />
         )}
       </section>
       <section class="card">

@@ -3,6 +3,7 @@ import type { Aspect, Groups, Kind } from "../data/contract";
 import type { Estimate, EstimateBook } from "../data/estimates";
 import { ASPECTS, pathOf, stepsOf } from "../state/address";
 import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useEstimates, useNames } from "../state/asking";
+import { PANELS, type ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { between, count, duration, percent, times } from "../text/units";
@@ -20,7 +21,9 @@ import { Inside, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
 import { Bar, NoBlockedTime } from "./Overview";
 import { keepOpen, useTree, type Tree, type TreeRow } from "./tree";
 
-const COLUMNS: Column<TreeRow>[] = [
+type Id = ColumnOf<"locks">;
+
+const COLUMNS: Column<TreeRow, Id>[] = [
   { id: "text", title: "what", why: "Value of the aspect of this level", width: "minmax(200px, 1fr)", value: (row) => row.text,
     cell: (row) => <span class={`cut ${row.rest ? "hint" : ""}`} title={row.full}>{row.text}</span> },
   { id: "total", title: "total", why: "Time threads were blocked, all threads added up", width: "82px", value: (row) => row.total,
@@ -37,7 +40,7 @@ const COLUMNS: Column<TreeRow>[] = [
 const NARROW: Record<string, string> = { text: "minmax(150px, 1fr)", share: "64px", count: "62px" };
 
 /** What a recording that samples has besides: of the shares of `by` that are estimated. */
-function estimated(by: Aspect[], { estimates, totalNs }: { estimates: EstimateBook; totalNs: number }): Column<TreeRow>[] {
+function estimated(by: Aspect[], { estimates, totalNs }: { estimates: EstimateBook; totalNs: number }): Column<TreeRow, Id>[] {
   const found = (row: TreeRow) => (row.rest ? null : estimates.of(by, row.path, row));
   return [
     { id: "interval", title: "95 % interval", why: "The share is estimated by random instants: 95 % of such intervals contain the true one. Empty where the share is exact, or its interval is not known", width: "98px", value: (row) => found(row)?.low ?? -1,
@@ -51,13 +54,13 @@ function shareBetween(found: Estimate | null, totalNs: number): string {
   return found ? between(percent(found.low / totalNs), percent(found.high / totalNs)) : "";
 }
 
-const MODES = [
-  ["chains", "Both call stacks"],
-  ["waiting", "Waiter stacks"],
-  ["holding", "Owner stacks"],
-  ["inside", "Inside the owner"],
-  ["longest", "Longest contentions"],
-] as const;
+const TITLES: Record<(typeof PANELS)[number], string> = {
+  chains: "Both call stacks",
+  waiting: "Waiter stacks",
+  holding: "Owner stacks",
+  inside: "Inside the owner",
+  longest: "Longest contentions",
+};
 
 export function Locks() {
   const { by, open, pick } = view.value;
@@ -65,7 +68,9 @@ export function Locks() {
   const tree = useTree(scopeOf(view.value, whole), by, open);
   const estimates = useEstimates(view.value.recording);
   const columns = useMemo(() => (estimates && tree ? [...COLUMNS.map((one) => ({ ...one, width: NARROW[one.id] ?? one.width })), ...estimated(by, { estimates, totalNs: tree.totalNs })] : COLUMNS), [estimates, tree]);
-  const [mode, sort] = modes(view.value.mode, columns);
+  // The page's mode is the panel and the order of the table.
+  const [panel = "", sort = ""] = view.value.mode.split(".");
+  const mode = panel || "chains";
   if (!tree) return <p aria-busy="true">…</p>;
   const toggle = (row: TreeRow) => {
     const others = open.filter((path) => path !== row.id && !path.startsWith(`${row.id}/`));
@@ -82,7 +87,7 @@ export function Locks() {
           <>
             <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children}
               canOpen={(row) => !row.leaf} open={open} onToggle={toggle} selected={pick.length > 0 ? pathOf(pick) : null}
-              onSelect={(row) => !row.rest && show({ pick: row.steps }, false)} sort={sort} onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
+              onSelect={(row) => !row.rest && show({ pick: row.steps }, false)} sort={sort} otherwise="-total" onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
             <Sampled />
             <Foot tree={tree} by={by} estimates={estimates} />
           </>
@@ -92,9 +97,9 @@ export function Locks() {
         <h2 class="away">The selected row</h2>
         <Selected />
         <div class="tabs" role="group" aria-label="What to show of the selected row">
-          {MODES.map(([name, title]) => (
+          {PANELS.map((name) => (
             <button key={name} type="button" aria-pressed={mode === name} onClick={() => show({ mode: `${name}.${sort}`, zoom: "" })}>
-              {title}
+              {TITLES[name]}
             </button>
           ))}
         </div>
@@ -106,14 +111,6 @@ export function Locks() {
       </section>
     </div>
   );
-}
-
-/** The page's mode is the panel and the order of the table. */
-function modes(mode: string, columns: Column<TreeRow>[]): [string, string] {
-  const [panel, sort] = mode.split(".", 2);
-  const known = MODES.some(([name]) => name === panel);
-  const sortable = columns.some((column) => column.id === sort?.replace(/^-/, ""));
-  return [known ? panel! : "chains", sortable ? sort! : "-total"];
 }
 
 function Aspects({ by }: { by: Aspect[] }) {

@@ -4,6 +4,7 @@ import type { Blocker } from "../data/contract";
 import type { NameBook } from "../data/names";
 import { linesOver } from "../data/spent";
 import { filterOf, overTime, useAnswers, useNames } from "../state/asking";
+import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -29,7 +30,6 @@ export function ParkStatistics() {
   const wanted = lock.replace(/^=/, "").toLowerCase();
   const rows = blockers.filter((row) => names.lock(row.lock).name.toLowerCase().includes(wanted));
   const columns = columnsOf(names, lines);
-  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-threadTime";
   const picked = rows.find((row) => pick[0]?.by === "lock" && pick[0].key === names.lock(row.lock).name);
   if (rows.length === 0) {
     return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : "No thread parked. Record with -e park (or -e lock) to fill this table."}</p>;
@@ -37,7 +37,7 @@ export function ParkStatistics() {
   return (
     <>
       <TreeTable label="Park statistics by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked ? String(picked.lock) : null}
-        onSelect={(row) => show({ pick: [{ by: "lock", key: names.lock(row.lock).name }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={330} />
+        onSelect={(row) => show({ pick: [{ by: "lock", key: names.lock(row.lock).name }] }, false)} sort={view.value.sort} otherwise="-threadTime" onSort={(next) => show({ sort: next }, false)} height={330} />
       <p class="foot">
         {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range
         {leftOut > 0 && `; ${count(leftOut)} with less parked time not shown`}
@@ -51,11 +51,13 @@ export function ParkStatistics() {
   );
 }
 
-function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocker>[] {
-  const text = (id: string, title: string, why: string, width: string, value: (row: Blocker) => string): Column<Blocker> => ({
+type Id = ColumnOf<"statistics">;
+
+function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocker, Id>[] {
+  const text = (id: Id, title: string, why: string, width: string, value: (row: Blocker) => string): Column<Blocker, Id> => ({
     id, title, why, width, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
   });
-  const number = (id: keyof Blocker & string, title: string, why: string, width: string, format: (value: number) => string): Column<Blocker> => ({
+  const number = (id: keyof Blocker & Id, title: string, why: string, width: string, format: (value: number) => string): Column<Blocker, Id> => ({
     id, title, why, width, value: (row) => row[id] as number, cell: (row) => <span class="number">{format(row[id] as number)}</span>,
   });
   return [

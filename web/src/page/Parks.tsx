@@ -2,6 +2,7 @@ import { useMemo } from "preact/hooks";
 import { HOWS, type Groups, type Kind } from "../data/contract";
 import { addUp } from "../data/states";
 import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import { WAITS, type ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, times } from "../text/units";
@@ -16,7 +17,9 @@ import { ParkStatistics } from "./ParkStatistics";
 const INTERVALS = 60;
 const MOST = 1000;
 
-const MODES: Record<string, [title: string, kinds: Kind[], empty: string]> = {
+type Waiting = Exclude<(typeof WAITS)[number], "statistics">;
+
+const MODES: Record<Waiting, [title: string, kinds: Kind[], empty: string]> = {
   park: ["parks", ["park", "juc"], "No thread parked in this range and filter. Record with -e park (or -e lock) to fill this table."],
   wait: ["Object.wait", ["wait"], "No thread was in Object.wait in this range and filter. Record with -e monitor (or -e lock) to fill this table."],
 };
@@ -32,41 +35,36 @@ interface Blocker {
   line: number[];
 }
 
-const STATISTICS = "statistics";
-
 export function Parks() {
-  const [mode = ""] = view.value.mode.split(".");
-  const chosen = MODES[mode] ? mode : STATISTICS;
-  const tabs = [[STATISTICS, "park statistics"], ...Object.entries(MODES).map(([name, [title]]) => [name, title])] as [string, string][];
+  const chosen = WAITS.find((one) => one === view.value.mode) ?? "statistics";
   return (
     <>
       <section class="card">
         <h2 class="away">Waits</h2>
         <div class="tabs" role="group" aria-label="What waits are shown">
-          {tabs.map(([name, title]) => (
-            <button key={name} type="button" aria-pressed={name === chosen} onClick={() => show({ mode: name, sort: "", pick: [] }, false)}>{title}</button>
+          {WAITS.map((name) => (
+            <button key={name} type="button" aria-pressed={name === chosen} onClick={() => show({ mode: name, sort: "", pick: [] }, false)}>{name === "statistics" ? "park statistics" : MODES[name][0]}</button>
           ))}
-          {chosen !== STATISTICS && <span class="hint">in the chosen range and filter</span>}
+          {chosen !== "statistics" && <span class="hint">in the chosen range and filter</span>}
         </div>
-        {chosen === STATISTICS ? <ParkStatistics /> : <Waits key={chosen} mode={chosen} />}
+        {chosen === "statistics" ? <ParkStatistics /> : <Waits key={chosen} mode={chosen} />}
       </section>
-      {chosen !== STATISTICS && view.value.pick[0]?.by === "lock" && <Waiters lock={view.value.pick[0].key} kinds={MODES[chosen]![1]} />}
+      {chosen !== "statistics" && view.value.pick[0]?.by === "lock" && <Waiters lock={view.value.pick[0].key} kinds={MODES[chosen][1]} />}
     </>
   );
 }
 
-function Waits({ mode }: { mode: string }) {
+function Waits({ mode }: { mode: Waiting }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const [, kinds, empty] = MODES[mode]!;
+  const [, kinds, empty] = MODES[mode];
   const scope = scopeOf(view.value, whole, kinds);
   const { made, query } = overTime(scope, ["lock"], MOST, INTERVALS);
   const answers = useAnswers(grouping(scope, ["lock", "how"], MOST), grouping(scope, ["lock", "contender-thread"], MOST), query);
   const rows = useMemo(() => answers && blockersOf(answers[0], answers[1], answers[2], made.intervals, (lock) => names.lock(lock).name), [answers]);
-  const sort = /^-?(name|total|count|average|max|threads)$/.test(view.value.sort) ? view.value.sort : "-total";
   const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].key : null;
   const colour = COLOURS[kinds[0]!];
-  const columns: Column<Blocker>[] = [
+  const columns: Column<Blocker, ColumnOf<"waits">>[] = [
     { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <LockName name={row.name} /> },
     { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={`Waits on ${row.name} over time`} /> },
     { id: "count", title: "times", why: "How often a thread began to wait on it", width: "80px", value: (row) => row.count, cell: (row) => <span class="number">{count(row.count)}</span> },
@@ -81,7 +79,7 @@ function Waits({ mode }: { mode: string }) {
   return (
     <>
       <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(rows.find((row) => row.name === picked)?.lock)}
-        onSelect={(row) => show({ pick: [{ by: "lock", key: row.name }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={360} />
+        onSelect={(row) => show({ pick: [{ by: "lock", key: row.name }] }, false)} sort={view.value.sort} otherwise="-total" onSort={(next) => show({ sort: next }, false)} height={360} />
       <p class="foot">
         {times(rows.length, "blocker")}
         <button type="button" class="small push" onClick={() => save("parks.csv", "text/csv", csv([["blocker", "times", "thread_time_ns", "longest_ns", "threads"], ...rows.map((row) => [row.name, row.count, row.total, row.max, row.threads])]))}>CSV</button>

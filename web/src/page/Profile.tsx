@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Aspect, Kind } from "../data/contract";
 import { flame, flat, type FlameNode, type MethodTotal, type Stacks } from "../data/flame";
 import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useNames, useSource } from "../state/asking";
+import { SHAPES, WEIGHTS, type ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { duration, percent, times } from "../text/units";
@@ -21,7 +22,7 @@ interface Weight {
   empty: string;
 }
 
-const WEIGHTS: Record<string, Weight> = {
+const TIMES: Record<(typeof WEIGHTS)[number], Weight> = {
   cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
   wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples here. Record with -e wall to fill this page." },
   blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
@@ -29,12 +30,7 @@ const WEIGHTS: Record<string, Weight> = {
   waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", empty: "No waits here. Record with -e lock to fill this page." },
 };
 
-const SHAPES = [
-  ["flame", "Flame graph"],
-  ["tree", "Calling context tree"],
-  ["flat", "Methods"],
-  ["callers", "Callers"],
-] as const;
+const TITLES: Record<(typeof SHAPES)[number], string> = { flame: "Flame graph", tree: "Calling context tree", flat: "Methods", callers: "Callers" };
 
 export function Profile() {
   const whole = useDuration();
@@ -43,9 +39,9 @@ export function Profile() {
   const facts = opening.recordings[recording]!;
   const names = useNames(recording);
   const [weight = "", shape = "", folding = ""] = view.value.mode.split(".");
-  const chosen = WEIGHTS[weight] ? weight : firstFilled(facts.stretches);
-  const { kinds, of, why, empty } = WEIGHTS[chosen]!;
-  const form = sandwich !== "" ? "sandwich" : SHAPES.some(([name]) => name === shape) ? shape : "flame";
+  const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts.stretches);
+  const { kinds, of, why, empty } = TIMES[chosen];
+  const form = sandwich !== "" ? "sandwich" : shape || "flame";
   const fold = folding !== "all";
   const scope = scopeOf(view.value, whole, of === "owner-chain" || chosen === "blocked" ? kinds.filter((one) => kind === "all" || one === kind) : kinds);
   const answers = useAnswers(grouping(stacksIn(scope, of, view.value, sandwich), [of], MOST_STACKS), grouping(stacksIn(scope, of, view.value), [], 1));
@@ -62,15 +58,15 @@ export function Profile() {
       <h2 class="away">Time by call stack</h2>
       <div class="tabs">
         <span class="hint">time</span>
-        {Object.entries(WEIGHTS).map(([name, { title, why }]) => (
+        {Object.entries(TIMES).map(([name, { title, why }]) => (
           <button key={name} type="button" title={why} aria-pressed={name === chosen} onClick={() => mode({ weight: name })}>
             {title}
           </button>
         ))}
         <span class="hint">as</span>
-        {SHAPES.map(([name, title]) => (
+        {SHAPES.map((name) => (
           <button key={name} type="button" aria-pressed={name === form} onClick={() => mode({ shape: name })}>
-            {title}
+            {TITLES[name]}
           </button>
         ))}
         <label title="Join runs of the JDK's own frames into one">
@@ -95,7 +91,7 @@ export function Profile() {
 }
 
 /** The first weight that the recording has anything of; CPU if none. */
-function firstFilled(stretches: number[]): string {
+function firstFilled(stretches: number[]): (typeof WEIGHTS)[number] {
   if ((stretches[4] ?? 0) > 0) return "cpu";
   if ((stretches[5] ?? 0) > 0) return "wall";
   if ((stretches[0] ?? 0) + (stretches[1] ?? 0) > 0) return "blocked";
@@ -127,21 +123,20 @@ function ContextTree({ stacks, fold, format, search }: TableProps & { fold: bool
   const [chosen, setChosen] = useState<string | null>(null);
   // The address has open rows as one path: where one is, those above are open too.
   const open = view.value.zoom.split("~").filter(Boolean);
-  const columns: Column<ContextRow>[] = [
+  const columns: Column<ContextRow, ColumnOf<"contexts">>[] = [
     { id: "text", title: "method", why: "Each method below the one that called it", width: "minmax(260px, 1fr)", value: (row) => row.node.name,
       cell: (row) => <span class={`cut ${search && row.node.name.toLowerCase().includes(search.toLowerCase()) ? "hit" : ""}`} title={row.node.name}><Method name={row.node.name} isOne={row.node.key >= 0} /></span> },
     { id: "total", title: "total", why: "Time in the method and in what it called", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{format(row.node.total)}</span> },
     { id: "share", title: "share", why: "Part of all time in the range and filter", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{percent(row.node.total / root.total)}<Bar part={row.node.total / root.total} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "110px", value: (row) => row.node.self, cell: (row) => <span class="number">{format(row.node.self)}</span> },
   ];
-  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-total";
   const toggle = (row: ContextRow) => {
     const next = open.includes(row.id) ? open.filter((id) => id !== row.id && !id.startsWith(`${row.id}.`)) : [...open, ...hotPath(row)];
     show({ zoom: [...new Set(next)].join("~") }, false);
   };
   return (
     <TreeTable label="Calling context tree" rows={rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children} canOpen={(row) => row.node.children.length > 0}
-      open={open} onToggle={toggle} selected={chosen} onSelect={(row) => setChosen(row.id)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520} />
+      open={open} onToggle={toggle} selected={chosen} onSelect={(row) => setChosen(row.id)} sort={view.value.sort} otherwise="-total" onSort={(next) => show({ sort: next }, false)} height={520} />
   );
 }
 
@@ -167,15 +162,14 @@ function Flat({ stacks, format, search }: TableProps) {
   const total = stacks.groups.totalNs;
   const [chosen, setChosen] = useState<string | null>(null);
   const shown = search ? methods.filter((method) => method.name.toLowerCase().includes(search.toLowerCase())) : methods;
-  const sort = /^-?(text|self|total)$/.test(view.value.sort) ? view.value.sort : "-self";
-  const columns: Column<MethodTotal>[] = [
+  const columns: Column<MethodTotal, ColumnOf<"methods">>[] = [
     { id: "text", title: "method", why: "Methods of the same name together", width: "minmax(260px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}><Method name={row.name} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "150px", value: (row) => row.self, cell: (row) => <span class="number">{format(row.self)} <small class="inline">{percent(row.self / total)}</small></span> },
     { id: "total", title: "total", why: "Time in which the method was anywhere on the call stack", width: "150px", value: (row) => row.total, cell: (row) => <span class="number">{format(row.total)} <small class="inline">{percent(row.total / total)}</small></span> },
   ];
   return (
     <>
-      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={chosen} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520}
+      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={chosen} sort={view.value.sort} otherwise="-self" onSort={(next) => show({ sort: next }, false)} height={520}
         onSelect={(row) => setChosen(row.name)} />
       <p class="foot">
         {times(shown.length, "method")}; a name leads to what called the method and what it called

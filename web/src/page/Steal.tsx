@@ -4,6 +4,7 @@ import { KINDS, type Kind, type Scope, type Steal as Taken } from "../data/contr
 import { average } from "../data/intervals";
 import { cpusOf, linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -146,7 +147,7 @@ function Threads() {
     const name = (value: number) => (single ? names.threadText(value) : names.text(value));
     return spentOf(answers[0]).map((row) => ({ ...row, name: name(row.value), line: lines.get(row.value) ?? [] }));
   }, [answers, single]);
-  const columns: Column<Row>[] = [
+  const columns: Column<Row, ColumnOf<"spent">>[] = [
     { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", value: (row) => row.name,
       cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, "") })}>{row.name}</a> },
     { id: "line", title: "off-CPU over time", why: "Runnable but off-CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Runnable but off-CPU time of ${row.name}, over time`} /> },
@@ -159,7 +160,6 @@ function Threads() {
     { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
       cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
   ];
-  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-lost";
   const mode = (next: string) => show({ mode: `${next}.${rest}` }, false);
   return (
     <section class="card">
@@ -172,7 +172,7 @@ function Threads() {
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
       ) : (
         <>
-          <TreeTable label="Off-CPU time by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={230} />
+          <TreeTable label="Off-CPU time by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-lost" onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
             {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
@@ -184,7 +184,7 @@ function Threads() {
   );
 }
 
-function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why: string): Column<Row> {
+function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why: string): Column<Row, ColumnOf<"spent">> {
   return { id, title, why, width: "100px", value: (row) => row[id], cell: (row) => <span class="number">{duration(row[id])}</span> };
 }
 

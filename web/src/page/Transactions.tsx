@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Scope, Transactions as Told } from "../data/contract";
 import { linesOver } from "../data/spent";
 import { overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -24,8 +25,6 @@ export function Transactions({ rows }: { rows: Told[] }) {
     return new Map([...told].map(([value, line]) => [names.text(value), line]));
   }, [answers]);
   const [tab = "", order = ""] = view.value.mode.split(".");
-  const columns = columnsOf(lines);
-  const sort = columns.some((column) => column.id === order.replace(/^-/, "")) ? order : "-wall";
   return (
     <section class="card">
       <h2 title="Reported by the program with Headway.transaction: the whole recording">Transactions</h2>
@@ -35,7 +34,7 @@ export function Transactions({ rows }: { rows: Told[] }) {
         </p>
       ) : (
         <>
-          <TreeTable label="Transactions by kind" rows={rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => show({ mode: `${tab}.${next}` }, false)} height={230} />
+          <TreeTable label="Transactions by kind" rows={rows} columns={columnsOf(lines)} idOf={(row) => row.name} selected={null} sort={order} otherwise="-wall" onSort={(next) => show({ mode: `${tab}.${next}` }, false)} height={230} />
           <p class="foot">
             {times(rows.length, "kind")} of transactions
             {rows.some((row) => row.notEnded > 0) && `; ${count(rows.reduce((sum, row) => sum + row.notEnded, 0))} were never seen to end and are left out`}
@@ -48,8 +47,10 @@ export function Transactions({ rows }: { rows: Told[] }) {
   );
 }
 
-function columnsOf(lines: Map<string, number[]>): Column<Told>[] {
-  const number = (id: string, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told> => ({
+type Id = ColumnOf<"transactions">;
+
+function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
+  const number = (id: Id, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told, Id> => ({
     id, title, why, width, value, cell: (row) => <span class="number">{format(value(row))}</span>,
   });
   const lost = (row: Told) => row.stolen + Math.max(row.throttled, row.queued);

@@ -6,6 +6,7 @@ import type { NameBook } from "../data/names";
 import { pathOf } from "../state/address";
 import { edgesOf, folded, OTHERS, rootsOf, type Edge } from "../data/waitfor";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { NODES } from "../state/pages";
 import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
 import { duration, percent, times } from "../text/units";
@@ -23,7 +24,7 @@ const LEAST_SCALE = 0.85;
 /** A graph that is wider is drawn from left to right. */
 const WIDE = 1000;
 
-const MODES: Record<string, [title: string, contender: Aspect, owner: Aspect]> = {
+const MODES: Record<(typeof NODES)[number], [title: string, contender: Aspect, owner: Aspect]> = {
   groups: ["thread groups", "contender-group", "owner-group"],
   threads: ["threads", "contender-thread", "owner-thread"],
   methods: ["methods", "contender-method", "owner-method"],
@@ -32,13 +33,13 @@ const MODES: Record<string, [title: string, contender: Aspect, owner: Aspect]> =
 export function WaitFor() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const mode = MODES[view.value.mode] ? view.value.mode : "groups";
-  const [, contender, owner] = MODES[mode]!;
+  const mode = NODES.find((one) => one === view.value.mode) ?? "groups";
+  const [, contender, owner] = MODES[mode];
   const answers = useAnswers(grouping(scopeOf(view.value, whole), [contender, owner], 200));
   const blame = useMemo(() => answers && edgesOf(answers[0]), [answers]);
   const drawn = useMemo(() => blame && folded(blame.edges, MOST_NODES), [blame]);
   const label = (node: number) => {
-    if (node === OTHERS) return `${drawn?.folded ?? 0} other ${MODES[mode]![0]}`;
+    if (node === OTHERS) return `${drawn?.folded ?? 0} other ${MODES[mode][0]}`;
     const { text } = valueText(names, contender, node);
     return mode === "methods" ? split(text)[1] : text;
   };
@@ -66,7 +67,7 @@ export function WaitFor() {
         )}
         <p class="foot">
           An arrow leads from who waited to who owned the lock; its width is the blocked time.
-          {drawn.folded > 0 && ` The ${drawn.folded} ${MODES[mode]![0]} with least blocked time are one node.`}
+          {drawn.folded > 0 && ` The ${drawn.folded} ${MODES[mode][0]} with least blocked time are one node.`}
           {drawn.edges.length > MOST_EDGES && ` The ${MOST_EDGES} arrows with most blocked time of ${drawn.edges.length} are drawn.`}
           {blame.unblamed > 0 && ` ${duration(blame.unblamed)} (${percent(blame.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}
         </p>

@@ -4,7 +4,7 @@ import { DEFAULT, fromAddress, pathOf, stepsOf, toAddress, type View } from "./a
 describe("the address tells the whole view", () => {
   it("leads back to it", () => {
     const view: View = {
-      page: "locks",
+      page: "profile",
       range: { from: 1_000_000, to: 2_500_000 },
       thread: "=request-1 & co",
       lock: "Stock#lock?",
@@ -16,7 +16,7 @@ describe("the address tells the whole view", () => {
       open: ["owner-chain:811c9dc59747b28c", pathOf([{ by: "owner-chain", key: "811c9dc59747b28c" }, { by: "lock", key: "a/b:c~d (x.Y@1) %2F" }])],
       pick: [{ by: "contender-thread", key: "request-1 ~ x#21" }],
       contention: { kind: "monitor", start: 17, thread: "request-1#2@1" },
-      mode: "holding.-max",
+      mode: "owning.flat.all",
       search: "x y",
       zoom: "1.2.-1",
       sandwich: "a.B.(lambda)&x=1",
@@ -34,16 +34,63 @@ describe("the address tells the whole view", () => {
     expect(toAddress(DEFAULT)).toBe("#/overview");
     expect(fromAddress("")).toEqual(DEFAULT);
   });
+  it("has what each page can choose", () => {
+    for (const chosen of [
+      "locks?mode=holding.-max&search=3",
+      "locks?mode=.instants",
+      "waitfor?mode=methods",
+      "profile?mode=.tree&sort=-share&search=a.B%3A%3Ac(",
+      "profile?mode=cpu.callers.all&zoom=-1~1.2~-3.4",
+      "parks?sort=-threadLifeUse",
+      "parks?mode=wait&sort=ended",
+      "steal?mode=threads.-lost99&sort=lost",
+      "steal?mode=groups.",
+      "compare?mode=owner-group.-noise.wall-before.cpu.1-2.&search=x",
+      "threads?services=no&recording=0",
+    ]) {
+      const problems: string[] = [];
+      const view = fromAddress(`#/${chosen}`, problems);
+      expect(problems, chosen).toEqual([]);
+      expect(fromAddress(toAddress(view)), chosen).toEqual(view);
+    }
+  });
+  it("what a page does not have to choose is left at its default, and said", () => {
+    for (const [address, ...sentences] of [
+      ["overview?mode=x&sort=total&search=y", "this page has no mode “x”", "this page has no sort “total”", "this page has no search “y”"],
+      ["locks?mode=nonsense", "this page has no mode “nonsense”"],
+      ["locks?mode=chains.-nonsense", "this page has no mode “chains.-nonsense”"],
+      ["locks?mode=chains.-max.x", "this page has no mode “chains.-max.x”"],
+      ["locks?sort=-max", "this page has no sort “-max”"],
+      ["locks?search=reserve", "this page has no search “reserve”"],
+      ["waitfor?mode=toString", "this page has no mode “toString”"],
+      ["profile?mode=cpu.flames", "this page has no mode “cpu.flames”"],
+      ["profile?mode=cpu.flame.some", "this page has no mode “cpu.flame.some”"],
+      ["parks?mode=waits&sort=-max", "this page has no mode “waits”", "this page has no sort “-max”"],
+      ["steal?mode=threads.-total", "this page has no mode “threads.-total”"],
+      ["steal?sort=--lost", "this page has no sort “--lost”"],
+      ["compare?mode=lock", "this page has no mode “lock”"],
+      ["compare?mode=lock-name.-size.waiting-after", "this page has no mode “lock-name.-size.waiting-after”"],
+      ["compare?mode=....2-1", "this page has no mode “....2-1”"],
+      ["profile?zoom=1.x", "this page has no zoom “1.x”"],
+    ] as [string, ...string[]][]) {
+      const problems: string[] = [];
+      expect(fromAddress(`#/${address}`, problems), address).toMatchObject({ mode: "", sort: "", search: "", zoom: "" });
+      expect(problems, address).toEqual(sentences);
+    }
+    // A column of the calling context tree, not of the methods.
+    const problems: string[] = [];
+    expect(fromAddress("#/profile?mode=cpu.flat&sort=-share", problems)).toMatchObject({ mode: "cpu.flat", sort: "" });
+    expect(problems).toEqual(["this page has no sort “-share”"]);
+  });
   it("what is no parameter, or is there twice, is said", () => {
     for (const [address, ...sentences] of [
       ["threads?threads=a&threads=b&services=no"],
       ["threads?lock=a&lock=b", "there is more than one “lock”"],
       ["threads?sorted=name&range=1-2&", "there is no parameter “sorted”"],
       ["threads?services=true", "services is yes or no, not “true”"],
-      ["profile?zoom=1.x", "no frame is “1.x”"],
     ] as [string, ...string[]][]) {
       const problems: string[] = [];
-      expect(fromAddress(`#/${address}`, problems), address).toMatchObject({ services: false, zoom: "" });
+      expect(fromAddress(`#/${address}`, problems), address).toMatchObject({ services: false });
       expect(problems, address).toEqual(sentences);
     }
     expect(fromAddress("#/locks?lock=a?b").lock).toBe("a?b");

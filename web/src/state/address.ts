@@ -1,11 +1,10 @@
 // What is shown is told by the address behind `#`, so that a view can be
 // shared, reloaded and gone back to.
 import { KINDS, type Aspect, type Pick } from "../data/contract";
+import { parseRange, type Range } from "../data/intervals";
 import type { ContentionKey } from "../data/lanes";
-import { Stated } from "./stated";
-
-export const PAGES = ["overview", "incident", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"] as const;
-export type PageName = (typeof PAGES)[number];
+import { isMode, isSearch, PAGES, sortable, type PageName } from "./pages";
+import { isOrder, Stated } from "./stated";
 
 /** A condition of the drill-down, outermost first. */
 export type Step = Pick;
@@ -13,7 +12,7 @@ export type Step = Pick;
 export interface View {
   page: PageName;
   /** The time range in nanoseconds since the start; null is the whole recording. */
-  range: { from: number; to: number } | null;
+  range: Range | null;
   thread: string;
   lock: string;
   method: string;
@@ -89,13 +88,14 @@ export const ASPECTS: readonly Aspect[] = [
   "owner-chain",
 ];
 
-const NAMES = ["thread", "lock", "method", "mode", "sort", "search", "sandwich"] as const;
+const NAMES = ["thread", "lock", "method", "sandwich"] as const;
+const CHOICES = ["mode", "sort", "search", "zoom"] as const;
 const LISTS = ["focus", "drop", "threads"] as const;
 
 export function toAddress(view: View): string {
   const parameters = new URLSearchParams();
   if (view.range) parameters.set("range", `${view.range.from}-${view.range.to}`);
-  for (const name of [...NAMES, "zoom"] as const) if (view[name]) parameters.set(name, view[name]);
+  for (const name of [...NAMES, ...CHOICES]) if (view[name]) parameters.set(name, view[name]);
   // A name may have any character in it, so each is a parameter.
   for (const name of LISTS) for (const method of view[name]) parameters.append(name, method);
   if (view.kind !== "all") parameters.set("kind", view.kind);
@@ -113,12 +113,15 @@ export function toAddress(view: View): string {
 export function fromAddress(hash: string, problems: string[] = []): View {
   const stated = new Stated(hash, problems);
   const view: View = { ...DEFAULT, page: stated.page(PAGES, DEFAULT.page) };
-  view.range = stated.part("range", "no time range is", rangeOf);
+  view.range = stated.part("range", "no time range is", parseRange);
   for (const name of NAMES) view[name] = stated.text(name) ?? "";
   for (const name of LISTS) view[name] = [...new Set(stated.all(name).filter(Boolean))];
-  view.zoom = stated.choice("zoom", "no frame is", (text) => text.split("~").every((path) => /^-?\d+(\.-?\d+)*$/.test(path)));
+  view.mode = stated.choice("mode", (text) => isMode(view.page, text));
+  view.sort = stated.choice("sort", (text) => isOrder(text, sortable(view.page, view.mode)));
+  view.search = stated.choice("search", (text) => isSearch(view.page, text));
+  view.zoom = stated.choice("zoom", (text) => text.split("~").every((path) => /^-?\d+(\.-?\d+)*$/.test(path)));
   view.kind = stated.part("kind", "there is no kind of lock", (text) => (text === "monitor" || text === "juc" || text === "all" ? text : null)) ?? "all";
-  view.services = stated.choice("services", "services is yes or no, not", (text) => text === "yes" || text === "no") === "yes";
+  view.services = stated.part("services", "services is yes or no, not", (text) => (text === "yes" || text === "no" ? text : null)) === "yes";
   const by = stated.part("by", "no sequence of aspects is", (text) => (text.split(",").every(isAspect) ? text.split(",").filter(isAspect) : null));
   if (by) view.by = [...new Set(by)];
   view.open = stated.part("open", "no rows are", (text) => (text.split("~").every((path) => stepsOf(path).length > 0) ? text.split("~") : null)) ?? [];
@@ -127,11 +130,6 @@ export function fromAddress(hash: string, problems: string[] = []): View {
   view.recording = stated.part("recording", "there is no recording", (text) => (text === "1" ? 1 : text === "0" ? 0 : null)) ?? 0;
   stated.others();
   return view;
-}
-
-function rangeOf(text: string): View["range"] {
-  const range = /^(\d{1,16})-(\d{1,16})$/.exec(text);
-  return range && Number(range[1]) < Number(range[2]) ? { from: Number(range[1]), to: Number(range[2]) } : null;
 }
 
 /** `monitor@123456789@request-1#21`: kind, begin, thread. */

@@ -43,9 +43,9 @@ export class Stated {
     return this.part(name, "", (text) => text);
   }
 
-  /** A choice that fits; the empty text, its default, if there is none or it does not fit. */
-  choice(name: string, what: string, fits: (text: string) => boolean): string {
-    return this.part(name, what, (text) => (text === "" || fits(text) ? text : null)) ?? "";
+  /** A choice that fits the page; the empty text, its default, if there is none or it does not fit. */
+  choice(name: string, fits: (text: string) => boolean): string {
+    return this.part(name, `this page has no ${name}`, (text) => (text === "" || fits(text) ? text : null)) ?? "";
   }
 
   /** Says which parameters nothing asked for. */
@@ -56,4 +56,9 @@ export class Stated {
   #wrong(what: string, text: string): void {
     this.#problems.push(`${what} “${text.slice(0, 80)}”`);
   }
+}
+
+/** True for an order by one of these columns: its name, `-` in front for largest first. */
+export function isOrder(text: string, columns: readonly string[]): boolean {
+  return columns.includes(text.replace(/^-/, ""));
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { ALL_STACKS, PAGES, type PageName } from "../state/address";
+import { ALL_STACKS } from "../state/address";
 import { useSource } from "../state/asking";
+import { PAGES, type PageName } from "../state/pages";
 import { address, problems, show, view } from "../state/view";
 import { FilterBar } from "./FilterBar";
 import { Guard } from "./Guard";

@@ -4,6 +4,7 @@ import { createExpandedRowModel, createSortedRowModel, rowExpandingFeature, rowS
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ComponentChildren } from "preact";
 import { useId, useMemo, useRef } from "preact/hooks";
+import { isOrder } from "../state/stated";
 
 const features = tableFeatures({
   rowExpandingFeature,
@@ -12,8 +13,8 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
 });
 
-export interface Column<Row> {
-  id: string;
+export interface Column<Row, Id extends string = string> {
+  id: Id;
   title: string;
   /** One sentence that explains the figure. */
   why: string;
@@ -33,8 +34,9 @@ interface Props<Row> {
   onToggle?: (row: Row) => void;
   selected: string | null;
   onSelect?: (row: Row) => void;
-  /** Column sorted by, `-` in front for the largest first. */
+  /** Column sorted by, `-` in front for the largest first; `otherwise` where this names none. */
   sort: string;
+  otherwise: string;
   onSort: (sort: string) => void;
   height: number;
   /** True where rows hold nothing that can have the focus: then what scrolls has it. */
@@ -44,7 +46,8 @@ interface Props<Row> {
 const ROW = 26;
 
 export function TreeTable<Row extends object>(props: Props<Row>) {
-  const { rows, columns, idOf, childrenOf, canOpen, open = [], selected, sort } = props;
+  const { rows, columns, idOf, childrenOf, canOpen, open = [], selected } = props;
+  const sort = isOrder(props.sort, columns.map(({ id }) => id)) ? props.sort : props.otherwise;
   const scroll = useRef<HTMLDivElement>(null);
   const prefix = useId();
   const definitions = useMemo(
