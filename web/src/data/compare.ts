@@ -2,7 +2,7 @@
 import type { Groups } from "./contract";
 import type { FlameNode } from "./flame";
 import { countsOf } from "./group";
-import type { Cut, Range } from "./intervals";
+import { parseRange, type Cut, type Range } from "./intervals";
 import { addUp } from "./states";
 
 /** Pieces into which each recording is cut to see how much it varies by itself. */
@@ -39,6 +39,13 @@ export function unitsOf(unit: Unit, made: Cut, counted: Groups): number[] {
 /** The part of a recording that is compared unless another one is chosen: without start-up, its first tenth, but no more than 10 s. */
 export function withoutStartUp(durationNs: number): Range {
   return { from: Math.round(Math.min(10e9, durationNs / 10)), to: durationNs };
+}
+
+/** The part of a recording that an address names, all without start-up if it names none; null if the recording ends before it. */
+export function partOf(text: string, durationNs: number): Range | null {
+  const named = parseRange(text);
+  if (named === null) return withoutStartUp(durationNs);
+  return named.from < durationNs ? { from: named.from, to: Math.min(named.to, durationNs) } : null;
 }
 
 /** Rates by name, of groups by something and time; pieces without any unit say nothing. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { changes, frameChange, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
+import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups } from "./contract";
 import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
@@ -262,6 +262,9 @@ describe("comparisons", () => {
   it("start-up is left out", () => {
     expect(withoutStartUp(20e9)).toEqual({ from: 2e9, to: 20e9 });
     expect(withoutStartUp(3600e9)).toEqual({ from: 10e9, to: 3600e9 });
+    expect(partOf("", 20e9)).toEqual({ from: 2e9, to: 20e9 });
+    expect(partOf("5-30000000000", 20e9)).toEqual({ from: 5, to: 20e9 });
+    expect(partOf("20000000000-30000000000", 20e9)).toBeNull();
   });
   it("one burst is not more than noise", () => {
     expect(changes(rate(even(900)), rate(uneven))[0]!.verdict).toBe("within noise");

@@ -1,12 +1,12 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Aspect, type Kind } from "../data/contract";
-import { changes, frameChange, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
+import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
 import type { FlameNode } from "../data/flame";
-import { parseRange, snap, type Range } from "../data/intervals";
+import { snap, type Range } from "../data/intervals";
 import { baseOf, filterOf, MOST_STACKS, overTime, stacksIn, useAnswers, useSource } from "../state/asking";
 import { COMPARED_BY, COMPARED_PER, COMPARED_STACKS, type ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
-import { count, duration, moment, parseMoment, percent, times as several } from "../text/units";
+import { count, duration, moment, parseMoment, percent, times as several, wrongBegin, wrongEnd } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Typed } from "../view/FilterBar";
 import { differenceColour } from "../view/colours";
@@ -51,11 +51,8 @@ const BEFORE = /-before$/;
 /** What is compared, as the address says: aspect, order, stacks, unit, and the range of each side. */
 function choiceOf(mode: string, durations: number[]) {
   const [aspect = "", order = "", stack = "", unit = "", ...ranges] = mode.split(".");
-  const range = (side: number): Range => {
-    const typed = parseRange(ranges[side] ?? "");
-    const whole = durations[side]!;
-    return snap(typed && typed.from < whole ? { from: typed.from, to: Math.min(typed.to, whole) } : withoutStartUp(whole), baseOf(side), whole);
-  };
+  const parts = durations.map((whole, side) => partOf(ranges[side] ?? "", whole));
+  const range = (side: number) => snap(parts[side] ?? withoutStartUp(durations[side]!), baseOf(side), durations[side]!);
   return {
     by: COMPARED_BY.find((one) => one === aspect) ?? "lock-name",
     sort: order,
@@ -63,6 +60,8 @@ function choiceOf(mode: string, durations: number[]) {
     side: BEFORE.test(stack) ? ("before" as const) : ("total" as const),
     unit: COMPARED_PER.find((one) => one === unit) ?? "second",
     ranges: [range(0), range(1)] as const,
+    /** True for a side whose recording ends before its range in the address. */
+    beyond: parts.map((part) => part === null),
     typed: [ranges[0] ?? "", ranges[1] ?? ""] as const,
   };
 }
@@ -71,7 +70,7 @@ function Both() {
   const source = useSource();
   const [before, after] = source.opening.recordings;
   const durations = source.opening.recordings.map((facts) => Math.max(1, facts.durationNs));
-  const { by, sort, stack, side: shown, unit: wanted, ranges, typed } = choiceOf(view.value.mode, durations);
+  const { by, sort, stack, side: shown, unit: wanted, ranges, beyond, typed } = choiceOf(view.value.mode, durations);
   const [, chains, kinds] = STACKS[stack];
   const scope = (recording: 0 | 1, kinds: Kind[]) => ({ recording, ...ranges[recording], filter: filterOf(view.value), kinds, within: [] });
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
@@ -107,7 +106,7 @@ function Both() {
   const rate = (ns: number) => `${duration(Math.abs(ns))}/${unitShort}`;
   const setRange = (side: 0 | 1, range: Range | null) => {
     const next = [...typed];
-    next[side] = range && range.from < range.to ? `${range.from}-${range.to}` : "";
+    next[side] = range ? `${range.from}-${range.to}` : "";
     mode({ ranges: next });
   };
   const columns: Column<Change, ColumnOf<"changes">>[] = [
@@ -130,7 +129,7 @@ function Both() {
         </p>
         <div class="sides">
           {([0, 1] as const).map((side) => (
-            <Side key={side} title={side === 0 ? "before" : "after"} range={ranges[side]} whole={durations[side]!} isDefault={typed[side] === ""} onRange={(range) => setRange(side, range)} />
+            <Side key={side} title={side === 0 ? "before" : "after"} range={ranges[side]} whole={durations[side]!} isDefault={typed[side] === ""} isBeyond={beyond[side]!} onRange={(range) => setRange(side, range)} />
           ))}
         </div>
         <p class="hint">
@@ -217,12 +216,12 @@ function sumOf(units: number[]): number {
 }
 
 /** The range of one side; unless another one is typed start-up is left out. */
-function Side({ title, range, whole, isDefault, onRange }: { title: string; range: Range; whole: number; isDefault: boolean; onRange: (range: Range | null) => void }) {
-  const wrong = (text: string) => (text.trim() === "" || parseMoment(text) !== null ? "" : "not a time such as 12.5s or 300ms");
+function Side({ title, range, whole, isDefault, isBeyond, onRange }: { title: string; range: Range; whole: number; isDefault: boolean; isBeyond: boolean; onRange: (range: Range | null) => void }) {
   return (
     <span class="side">
-      <Typed label={`${title}: from`} title="Begin of the part that is compared" size={8} value={moment(range.from, whole)} empty="start" wrong={wrong} onTyped={(text) => onRange({ from: parseMoment(text) ?? 0, to: range.to })} />{" "}
-      <Typed label="to" title="End of the part that is compared" size={8} value={moment(range.to, whole)} empty="end" wrong={wrong} onTyped={(text) => onRange({ from: range.from, to: parseMoment(text) ?? whole })} />{" "}
+      {isBeyond && <b class="problem" role="alert">The address has a range after the end of this recording. </b>}
+      <Typed label={`${title}: from`} title="Begin of the part that is compared" size={8} value={moment(range.from, whole)} empty="start" wrong={(text) => wrongBegin(text, range.to, whole)} onTyped={(text) => onRange({ from: parseMoment(text) ?? 0, to: range.to })} />{" "}
+      <Typed label="to" title="End of the part that is compared" size={8} value={moment(range.to, whole)} empty="end" wrong={(text) => wrongEnd(text, range.from, whole)} onTyped={(text) => onRange({ from: range.from, to: Math.min(parseMoment(text) ?? whole, whole) })} />{" "}
       {isDefault ? (
         <>
           <span class="hint">start-up ({duration(range.from)}) left out</span>

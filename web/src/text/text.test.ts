@@ -5,7 +5,7 @@ import { csv } from "./download";
 import { parts, split, withoutPackage, wordsOf } from "./frames";
 import { pieces } from "./sentence";
 import { shellWord } from "./shell";
-import { axisEnd, between, count, duration, interval, moment, parseMoment, percent } from "./units";
+import { axisEnd, between, count, duration, interval, moment, parseMoment, percent, wrongBegin, wrongEnd } from "./units";
 
 describe("numbers", () => {
   it("look as in the table that the command line shares", () => {
@@ -24,6 +24,10 @@ describe("numbers", () => {
   });
   it("what is typed is understood or refused", () => {
     expect(["12.5", "12.5s", "300ms", " 40 us ", "7ns", "", "-1", "soon"].map(parseMoment)).toEqual([12.5e9, 12.5e9, 3e8, 4e4, 7, null, null, null]);
+  });
+  it("a typed time that cannot be the begin or the end of a range is refused, and why", () => {
+    expect(["", "1", "2", "soon"].map((text) => wrongBegin(text, 2e9, 9e9))).toEqual(["", "", "not before the end, 2.000 s", "not a time such as 12.5s or 300ms"]);
+    expect(["", "3", "2", "soon"].map((text) => wrongEnd(text, 2e9, 9e9))).toEqual(["", "", "not after the begin, 2.000 s", "not a time such as 12.5s or 300ms"]);
   });
 });
 

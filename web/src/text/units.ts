@@ -79,6 +79,25 @@ export function parseMoment(text: string): number | null {
   return Math.round(Number(match[1]) * factor);
 }
 
+/** Why a typed time cannot be the begin of a range that ends at `to`; empty if it can. */
+export function wrongBegin(text: string, to: number, whole: number): string {
+  return wrongMoment(text, (at) => at < to || `not before the end, ${moment(to, whole)}`);
+}
+
+/** Why a typed time cannot be the end of a range that begins at `from`; empty if it can. */
+export function wrongEnd(text: string, from: number, whole: number): string {
+  return wrongMoment(text, (at) => at > from || `not after the begin, ${moment(from, whole)}`);
+}
+
+/** Why a typed time cannot be used; empty text stands for the edge of the recording. */
+function wrongMoment(text: string, fits: (at: number) => true | string): string {
+  if (text.trim() === "") return "";
+  const at = parseMoment(text);
+  if (at === null) return "not a time such as 12.5s or 300ms";
+  const fit = fits(at);
+  return fit === true ? "" : fit;
+}
+
 /** Where the axis of a chart ends: of whole numbers its middle is one, too. */
 export function axisEnd(max: number, whole: boolean): number {
   if (!whole) return max > 0 ? max * 1.05 : 1;

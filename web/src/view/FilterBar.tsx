@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { baseOf, rangeOf, useSource } from "../state/asking";
 import { factsOf } from "../state/opened";
 import { show, view } from "../state/view";
-import { duration, moment, parseMoment, times } from "../text/units";
+import { duration, moment, parseMoment, times, wrongBegin, wrongEnd } from "../text/units";
 
 export function useDuration(): number {
   const { opening } = useSource();
@@ -22,10 +22,10 @@ export function FilterBar() {
   return (
     <form class="filters" aria-label="Time range and filter" onSubmit={(event) => event.preventDefault()}>
       <Typed label="from" title="Begin of the time range: 12.5s, 300ms" size={7} value={range ? moment(from, whole) : ""} empty="start"
-        wrong={(text) => wrongMoment(text, (at) => at < to || `not before the end, ${moment(to, whole)}`)}
+        wrong={(text) => wrongBegin(text, to, whole)}
         onTyped={(text) => change(parseMoment(text) ?? 0, to)} />
       <Typed label="to" title="End of the time range: 12.5s, 300ms" size={7} value={range ? moment(to, whole) : ""} empty="end"
-        wrong={(text) => wrongMoment(text, (at) => at > from || `not after the begin, ${moment(from, whole)}`)}
+        wrong={(text) => wrongEnd(text, from, whole)}
         onTyped={(text) => change(from, Math.min(parseMoment(text) ?? whole, whole))} />
       <span class="hint" title={`Length of the time range that everything below is about${base > 0 ? `. Short contentions are added up by intervals of ${duration(base)}; a range of whole intervals is exact` : ""}`}>
         {duration(to - from)}
@@ -59,15 +59,6 @@ export function FilterBar() {
       </button>
     </form>
   );
-}
-
-/** Why a typed time cannot be used; empty text stands for the edge of the recording. */
-function wrongMoment(text: string, fits: (at: number) => true | string): string {
-  if (text.trim() === "") return "";
-  const at = parseMoment(text);
-  if (at === null) return "not a time such as 12.5s or 300ms";
-  const fit = fits(at);
-  return fit === true ? "" : fit;
 }
 
 interface TypedProps {
