@@ -1,6 +1,7 @@
 // Call stacks of both sides of a lock.
 import { duration, percent, times } from "../text/units";
 import { Copy, Method } from "../view/Chain";
+import { pairAt, PairLine } from "../view/Pairs";
 import type { Rows, StackRow } from "./contract";
 import { show, view } from "./view";
 
@@ -36,18 +37,15 @@ export function Both({ waiter_stack, owner_stack }: { waiter_stack: string[]; ow
 
 /** The pairs of stacks with most blocked time, one at a time. */
 export function Pairs({ answer: { rows, more } }: { answer: Rows<StackRow> }) {
-  const at = Math.min(view.value.pair, Math.max(0, rows.length - 1));
-  const pair = rows[at];
+  const wanted = view.value.pair;
+  const pair = rows[pairAt(wanted, rows.length)];
   if (!pair) return <p class="empty">No blocked time with this filter.</p>;
   const all = rows.reduce((sum, { blocked_ns }) => sum + blocked_ns, 0);
-  const go = (pair: number) => show({ pair }, false);
   return (
     <>
-      <p class="foot" title="Pairs of call stacks, most blocked time first">
-        <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
-        pair {at + 1} of {rows.length}{more && " and more"}: {duration(pair.blocked_ns)} ({percent(pair.blocked_ns / Math.max(1, all))} of these), {times(pair.contentions, "contention")}
-        <button type="button" class="small" disabled={at >= rows.length - 1} aria-label="next pair" onClick={() => go(at + 1)}>▸</button>
-      </p>
+      <PairLine wanted={wanted} of={rows.length} more={more} onGo={(pair) => show({ pair }, false)}>
+        {duration(pair.blocked_ns)} ({percent(pair.blocked_ns / Math.max(1, all))} of these), {times(pair.contentions, "contention")}
+      </PairLine>
       <Both {...pair} />
     </>
   );

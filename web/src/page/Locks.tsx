@@ -12,6 +12,7 @@ import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
 import { byType } from "../view/Flame";
 import { Narrowed } from "../view/Narrowed";
+import { pairAt, PairLine } from "../view/Pairs";
 import { Between, Sampled } from "../view/Sampled";
 import { StackGraph } from "../view/StackGraph";
 import { keyOf } from "../data/keys";
@@ -87,7 +88,7 @@ export function Locks() {
           <>
             <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children}
               canOpen={(row) => !row.leaf} open={open} onToggle={toggle} selected={pick.length > 0 ? pathOf(pick) : null}
-              onSelect={(row) => !row.rest && show({ pick: row.steps }, false)} sort={sort} otherwise="-total" onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
+              onSelect={(row) => !row.rest && show({ pick: row.steps, search: "" }, false)} sort={sort} otherwise="-total" onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
             <Sampled />
             <Foot tree={tree} by={by} estimates={estimates} />
           </>
@@ -114,7 +115,7 @@ export function Locks() {
 }
 
 function Aspects({ by }: { by: Aspect[] }) {
-  const change = (next: Aspect[]) => show({ by: next, open: keepOpen(view.value.open, next), pick: [] });
+  const change = (next: Aspect[]) => show({ by: next, open: keepOpen(view.value.open, next), pick: [], search: "" });
   const move = (at: number, to: number) => {
     const next = [...by];
     const [moved] = next.splice(at, 1);
@@ -181,7 +182,7 @@ function Selected() {
   return (
     <p class="hint cut">
       Selected row: <b>{stepsOf(pathOf(pick)).map((step) => ASPECT_WORDS[step.by][0]).join(" › ")}</b>
-      <button type="button" class="small" onClick={() => show({ pick: [] })}>all rows</button>
+      <button type="button" class="small" onClick={() => show({ pick: [], search: "" })}>all rows</button>
     </p>
   );
 }
@@ -196,18 +197,15 @@ function Chains() {
   const estimates = useEstimates(view.value.recording);
   const pairs = useMemo(() => pairsOf(answers?.[1]), [answers]);
   if (!answers) return <p aria-busy="true">…</p>;
-  const at = Math.min(Math.max(0, Number(search) || 0), Math.max(0, pairs.length - 1));
-  const pair = pairs[at];
+  const wanted = Number(search);
+  const pair = pairs[pairAt(wanted, pairs.length)];
   if (!pair) return <p class="empty">No blocked time here.</p>;
   const found = estimates?.ofPair(pair.contender, pair.owner, pair);
-  const go = (to: number) => show({ search: to > 0 ? String(to) : "" }, false);
   return (
     <>
-      <p class="foot" title="Pairs of call stacks, most blocked time first">
-        <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
-        pair {at + 1} of {pairs.length}: {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
-        <button type="button" class="small" disabled={at >= pairs.length - 1} aria-label="cheaper pair" onClick={() => go(at + 1)}>▸</button>
-      </p>
+      <PairLine wanted={wanted} of={pairs.length} onGo={(to) => show({ search: to > 0 ? String(to) : "" }, false)}>
+        {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
+      </PairLine>
       <div class="pair">
         <Chain chain={pair.contender} title="Who waited" why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         <Chain chain={pair.owner} title="Who owned the lock" why="Call stack of the owner when it released the lock, from the frame that acquired it on"
