@@ -19,9 +19,11 @@ export function Filters() {
       <Choice label="service" chosen={service} of={services} onChoose={(service) => narrow({ service, version: null })} />
       <Choice label="version" chosen={version} of={versions} onChoose={(version) => narrow({ version })} />
       <Typed label="host" title="Only JVMs on this host: its whole name" size={14} value={host ?? ""} empty="any" onTyped={(text) => narrow({ host: text.trim() || null })} />
-      <Typed label="from" title="Only minutes from this time on, in UTC: 2026-11-25 10:00" size={16} value={from_us === null ? "" : utc(from_us)} empty="first" wrong={wrongTime}
+      <Typed label="from" title="Only minutes from this time on, in UTC: 2026-11-25 10:00" size={16} value={from_us === null ? "" : utc(from_us)} empty="first"
+        wrong={(text) => wrongTime(text, (us) => (to_us !== null && us >= to_us ? `not before the end, ${utc(to_us)}` : ""))}
         onTyped={(text) => narrow({ from_us: parseUtc(text) })} />
-      <Typed label="to" title="Only minutes before this time, in UTC: 2026-11-25 11:00" size={16} value={to_us === null ? "" : utc(to_us)} empty="last" wrong={wrongTime}
+      <Typed label="to" title="Only minutes before this time, in UTC: 2026-11-25 11:00" size={16} value={to_us === null ? "" : utc(to_us)} empty="last"
+        wrong={(text) => wrongTime(text, (us) => (from_us !== null && us <= from_us ? `not after the begin, ${utc(from_us)}` : ""))}
         onTyped={(text) => narrow({ to_us: parseUtc(text) })} />
       <span class="hint">UTC</span>
       <button type="button" disabled={!filtered} onClick={() => narrow(ALL)}>
@@ -31,8 +33,11 @@ export function Filters() {
   );
 }
 
-function wrongTime(text: string): string {
-  return text.trim() === "" || parseUtc(text) !== null ? "" : "not a time such as 2026-11-25 10:00";
+/** Why a typed time cannot be used: it is none, or what `order` has against it; empty text stands for the first or the last. */
+function wrongTime(text: string, order: (us: number) => string): string {
+  if (text.trim() === "") return "";
+  const us = parseUtc(text);
+  return us === null ? "not a time such as 2026-11-25 10:00" : order(us);
 }
 
 function distinct(names: string[]): string[] {

@@ -37,6 +37,7 @@ describe("the address of a store's page", () => {
     for (const [address, ...sentences] of [
       ["hosts?sort=-factor&pick=a&pick=b"],
       ["phases?sort=length"],
+      ["locks?from=2026-11-25&to=2026-11-25T00:00", "no time after 2026-11-25 00:00 is “2026-11-25T00:00”"],
       ["hosts?sort=-peak", "this page has no sort “-peak”"],
       ["hosts?mode=share", "this page has no mode “share”"],
       ["locks?mode=time", "this page has no mode “time”"],

@@ -57,8 +57,12 @@ export function toAddress({ page, only, pair, pick, ...rest }: FleetView): strin
 export function fromAddress(hash: string, problems: string[] = []): FleetView {
   const stated = new Stated(hash, problems);
   const page = stated.page(PAGES, DEFAULT.page);
-  const time = (name: string) => stated.part(name, "no time is", parseUtc);
-  const only: Only = { service: stated.text("service"), version: stated.text("version"), host: stated.text("host"), from_us: time("from"), to_us: time("to") };
+  const from_us = stated.part("from", "no time is", parseUtc);
+  const to_us = stated.part("to", from_us === null ? "no time is" : `no time after ${utc(from_us)} is`, (text) => {
+    const us = parseUtc(text);
+    return us !== null && us > (from_us ?? -Infinity) ? us : null;
+  });
+  const only: Only = { service: stated.text("service"), version: stated.text("version"), host: stated.text("host"), from_us, to_us };
   const view: FleetView = {
     page,
     only,
