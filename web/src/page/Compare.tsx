@@ -137,6 +137,11 @@ function Both() {
           {compared.missing > 0 && ` Of ${duration(compared.missing)} it is not known to which row they belong: stacks of short contentions are kept by longer intervals.`}
         </p>
         <div class="tabs" role="group" aria-label="Compare per">
+          {compared.unit !== wanted && (
+            <b class="problem" role="alert">
+              Not both recordings have {UNITS[wanted][0]}s; this is per second. <button type="button" class="small" onClick={() => mode({ unit: "second" })}>drop it</button>
+            </b>
+          )}
           <span class="hint">per</span>
           {COMPARED_PER.map((one) => (
             <button key={one} type="button" aria-pressed={one === compared.unit} disabled={!compared.known[one]}

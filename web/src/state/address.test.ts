@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT, fromAddress, pathOf, stepsOf, toAddress, type View } from "./address";
+import { estimatedOrder } from "./pages";
 
 describe("the address tells the whole view", () => {
   it("leads back to it", () => {
@@ -81,6 +82,10 @@ describe("the address tells the whole view", () => {
     const problems: string[] = [];
     expect(fromAddress("#/profile?mode=cpu.flat&sort=-share", problems)).toMatchObject({ mode: "cpu.flat", sort: "" });
     expect(problems).toEqual(["this page has no sort “-share”"]);
+  });
+  it("knows which order only a recording that samples has", () => {
+    const orders = ["locks?mode=chains.-interval", "locks?mode=.instants", "locks?mode=chains.-max", "steal?mode=groups.-max"];
+    expect(orders.map((address) => estimatedOrder(fromAddress(`#/${address}`)))).toEqual(["-interval", "instants", "", ""]);
   });
   it("what is no parameter, or is there twice, is said", () => {
     for (const [address, ...sentences] of [

@@ -23,9 +23,12 @@ export const COMPARED_STACKS = ["waiting", "holding", "cpu", "wall", "waits"] as
 /** What blocked time is compared per. */
 export const COMPARED_PER = ["second", "cpu", "transaction"] as const;
 
+/** Columns of *Locks* that only a recording has that samples. */
+const ESTIMATED = ["interval", "instants"] as const;
+
 /** Columns of tables, by which they can be sorted. */
 export const COLUMNS = {
-  locks: ["text", "total", "share", "count", "max", "interval", "instants"],
+  locks: ["text", "total", "share", "count", "max", ...ESTIMATED],
   contexts: ["text", "total", "share", "self"],
   methods: ["text", "self", "total"],
   statistics: ["name", "thread", "line", "times", "now", "peak", "threadTime", "realTime", "averagePark", "averageHold", "realUse", "threadUse", "realLifeUse", "threadLifeUse"],
@@ -58,6 +61,12 @@ const MODES: Record<PageName, readonly Fits[]> = {
 /** True for a mode of the page. */
 export function isMode(page: PageName, text: string): boolean {
   return text.split(".").every((part, at) => part === "" || MODES[page][at]?.(part) === true);
+}
+
+/** The order of *Locks* if only a recording that samples has its column; else the empty text. */
+export function estimatedOrder({ page, mode }: { page: PageName; mode: string }): string {
+  const [, order = ""] = mode.split(".");
+  return page === "locks" && isOrder(order, ESTIMATED) ? order : "";
 }
 
 /** Columns of the table that the order of a page is about; none if there is no such table. */

@@ -2,6 +2,8 @@
 import { KINDS, type Aspect, type Filter } from "../data/contract";
 import { stepsOf, type View } from "../state/address";
 import { grouping, useAnswers, useSource } from "../state/asking";
+import { factsOf } from "../state/opened";
+import { estimatedOrder } from "../state/pages";
 import { show, view } from "../state/view";
 import { moment } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
@@ -30,6 +32,8 @@ export function NotThere() {
   const { recording, range } = view.value;
   const { live } = useSource().opening;
   const whole = useDuration();
+  const order = estimatedOrder(view.value);
+  const facts = factsOf(recording);
   const named = namedBy(view.value);
   const within = named.map(({ by, key }) => ({ by, key }));
   const answers = useAnswers(grouping({ recording, from: 0, to: 1, filter: NO_FILTER, kinds: [], within }, [], 1));
@@ -39,6 +43,7 @@ export function NotThere() {
   return (
     <>
       {range !== null && range.from >= whole && <Sentence text={`it ends at ${moment(whole, whole)}, before the time range begins`} drop={{ range: null }} />}
+      {order !== "" && facts?.instants === 0 && <Sentence text={`it has no estimates, so it cannot be sorted by “${order}”`} drop={{ mode: view.value.mode.replace(/\..*/, "") }} />}
       {(Object.keys(FILTERS) as (keyof typeof FILTERS)[]).map((filter) => view.value[filter] !== "" && <OfFilter key={`${filter} ${view.value[filter]}`} filter={filter} />)}
       {named.filter(({ key }) => unknown.has(key)).map(({ what, drop }) => <Sentence key={what} text={`there is no ${what}`} drop={drop} />)}
     </>
