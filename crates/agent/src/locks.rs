@@ -321,7 +321,7 @@ fn definition(core: &Core, jni: Jni, id: LockId, object: Ref, names: &mut ClassN
         "java.lang.Class" => {
             let signature = core.jvmti.class_signature(object).unwrap_or_default();
             let (name, _) = class_name(&signature);
-            let simple = name.rsplit('.').next().unwrap_or_default().replace('$', ".");
+            let simple = name.rsplit('.').next().unwrap_or_default();
             format!("{simple}.class").into()
         }
         _ => Arc::default(),

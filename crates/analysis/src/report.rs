@@ -646,6 +646,11 @@ pub struct RecordingSummary {
     pub settings: Vec<(String, String)>,
 }
 
+/// True if these settings of a recording say that it was asked to record this (`park`, `steal`).
+pub(crate) fn records(settings: &[(String, String)], event: &str) -> bool {
+    settings.iter().any(|(name, value)| name == "events" && value.split([',', '+']).any(|word| word == event))
+}
+
 impl Report {
     /// Keeps the `n` first rows of every level, and of every other list. The
     /// rows left out are not in any total less: parents keep theirs.

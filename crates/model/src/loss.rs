@@ -151,7 +151,7 @@ impl Loss {
             Loss::ChainTruncated => "call stacks that end before the thread's first method",
             Loss::ChainUnwalkable => "events kept without call stack because it could not be walked",
             Loss::MethodUnresolved => "frames whose method could not be named",
-            Loss::UnpairedEntered => "acquisitions whose beginning was not recorded (recording started in between)",
+            Loss::UnpairedEntered => "contentions whose beginning was not recorded (most began before the recording)",
             Loss::BlockedThroughout => {
                 "threads blocked on a monitor all the time, since before the recording: not counted"
             }

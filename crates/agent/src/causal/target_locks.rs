@@ -226,7 +226,8 @@ fn is_meant(wanted: &str, class: &str, hash: u32, name: &str) -> bool {
         return u32::from_str_radix(wanted_hash.trim_start_matches("0x"), 16) == Ok(hash) && is_class(wanted);
     }
     let name = name.trim_end_matches(" (this)");
-    !name.is_empty() && (is_called(name, wanted) || is_called(wanted, name)) || is_class(wanted)
+    let is_name = |name: &str| is_called(name, wanted) || is_called(wanted, name);
+    !name.is_empty() && (is_name(name) || is_name(&name.replace('$', "."))) || is_class(wanted)
 }
 
 #[cfg(test)]

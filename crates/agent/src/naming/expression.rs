@@ -193,10 +193,9 @@ fn class_constant(pool: &ConstantPool, index: u16) -> Option<String> {
     pool.class(index).map(|class| format!("{}.class", simple(&class)))
 }
 
-/// `com.acme.Inventory$Row` or `com/acme/Inventory$Row` -> `Inventory.Row`.
-fn simple(class: &str) -> String {
-    let last = class.rsplit(['.', '/']).next().unwrap_or(class);
-    last.replace('$', ".")
+/// `com.acme.Inventory$Row` or `com/acme/Inventory$Row` -> `Inventory$Row`, as in call stacks.
+fn simple(class: &str) -> &str {
+    class.rsplit(['.', '/']).next().unwrap_or(class)
 }
 
 #[cfg(test)]
@@ -266,9 +265,9 @@ mod tests {
             code: &[b::ALOAD_0],
             bci: 0,
         };
-        assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row (this)"));
+        assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory$Row (this)"));
         site.is_static = true;
-        assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row.class"));
+        assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory$Row.class"));
     }
 
     #[test]

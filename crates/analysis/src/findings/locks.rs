@@ -40,6 +40,8 @@ const WHOLE: f64 = 0.99;
 
 /// Contentions of each lock from which on it is passed from thread to thread.
 const PASSED_ON: u64 = 10;
+/// Hand-offs of a lock convoy take less in the mean.
+const CONVOY_HAND_OFF: DurationNs = DurationNs(1_000_000);
 
 /// Locks of one name.
 #[derive(Debug, Default)]
@@ -431,11 +433,7 @@ impl Group {
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
-            true => format!(
-                "{late} {} own it in turn for short times. Waking the next thread takes longer than the work under \
-                 the lock: a lock convoy.",
-                count(self.owners.len() as u64, "thread"),
-            ),
+            true => format!("{late} {}", own_it_in_turn(self.owners.len() as u64, mean)),
             false => late,
         }
     }
@@ -535,4 +533,25 @@ pub(super) fn ranked<K: Ord + Hash, V>(totals: &FxHashMap<K, V>, total: impl Fn(
     let mut ranked: Vec<(&K, &V)> = totals.iter().collect();
     ranked.sort_by(|(a, a_total), (b, b_total)| total(b_total).cmp(&total(a_total)).then_with(|| a.cmp(b)));
     ranked
+}
+
+/// So many threads own a lock in turn, and hand it off in this time.
+fn own_it_in_turn(owners: u64, mean: DurationNs) -> String {
+    // What takes longer is no cost of waking: threads have no CPU.
+    let name = if mean < CONVOY_HAND_OFF { ": a lock convoy" } else { "" };
+    format!(
+        "{} own it in turn for short times. Waking the next thread takes longer than the work under the lock{name}.",
+        count(owners, "thread")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hand_offs_of_milliseconds_are_no_convoy() {
+        assert!(own_it_in_turn(8, DurationNs(999_999)).ends_with("under the lock: a lock convoy."));
+        assert!(own_it_in_turn(8, DurationNs(1_000_000)).ends_with("under the lock."));
+    }
 }

@@ -5,7 +5,7 @@ use super::words::{code, count, grouped, percent};
 use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
-use crate::report::{Evidence, Finding, FindingKind, Report};
+use crate::report::{records, Evidence, Finding, FindingKind, Report};
 use headway_model::{DurationNs, Loss};
 
 /// Pauses matter from this part of the time on.
@@ -233,19 +233,21 @@ fn cost(outside: u64, in_locks: u64) -> String {
 
 /// Nothing found, said plainly.
 pub(super) fn nothing(report: &Report) -> Finding {
+    // Locks of java.util.concurrent are known by their parks.
+    let lock = if records(&report.recording.settings, "park") { "lock" } else { "monitor" };
     let text = match (report.contentions, report.ledger.active_ns()) {
         (0, _) => format!(
-            "No thread was blocked on a monitor in {} ({}).",
+            "No thread was blocked on a {lock} in {} ({}).",
             DurationNs(report.duration_ns),
             count(report.threads, "application thread"),
         ),
         (n, 0) => format!(
-            "Nothing stands out: threads were blocked on monitors {} for {} in all.",
+            "Nothing stands out: threads were blocked on {lock}s {} for {} in all.",
             count(n, "time"),
             DurationNs(report.blocked_ns),
         ),
         (n, active_ns) => format!(
-            "Nothing stands out: {} of the active thread time was blocked on monitors ({}, {} in all).",
+            "Nothing stands out: threads were blocked on {lock}s for {} of the active thread time ({}, {} in all).",
             percent(share(report.blocked_ns, active_ns)),
             count(n, "time"),
             DurationNs(report.blocked_ns),

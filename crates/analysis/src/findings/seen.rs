@@ -142,7 +142,7 @@ impl Doings {
         (is_known && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 
-    /// `For 94 % of the sampled time (114 samples), the threads that they waited for (`exec-*`) were in
+    /// `For 94 % of the sampled time (114 samples), the threads that others waited for (`exec-*`) were in
     /// `Thread.sleep`.` of these threads.
     pub fn text_of(&self, threads: &str) -> Option<String> {
         let (doing, part) = self.most()?;
@@ -161,7 +161,7 @@ impl Doings {
         let (doing, below) = (doing.text(who), doing.below(who));
         if self.is_by_parks() {
             let part = percent((part * share(self.ns, self.waiting_for)).min(1.0));
-            return Some(format!("For {part} of the blocked time, {who} was {doing}{below}."));
+            return Some(format!("For {part} of the time for which {who} blocked others, it was {doing}{below}."));
         }
         let part = percent(part);
         // A sample counts for each thread that waits for its thread, so their number says little there.
@@ -169,7 +169,7 @@ impl Doings {
             0 => (format!(" ({} samples)", grouped(self.samples)), String::new()),
             whole => {
                 let covered = percent(share(self.ns, whole).min(1.0));
-                (String::new(), format!(" (samples cover {covered} of the blocked time)"))
+                (String::new(), format!(" (samples cover {covered} of the time for which it blocked others)"))
             }
         };
         Some(format!("For {part} of the sampled time{samples}, {who} was {doing}{below}{coverage}."))
@@ -323,6 +323,6 @@ mod tests {
         doings.waiting_for = 1_600;
         assert!(doings
             .text("`A.serve`")
-            .is_some_and(|text| text.ends_with(" (samples cover 5.0 % of the blocked time).")));
+            .is_some_and(|text| text.ends_with(" (samples cover 5.0 % of the time for which it blocked others).")));
     }
 }

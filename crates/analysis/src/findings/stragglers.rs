@@ -2,7 +2,7 @@
 //! threads that wait for the last of others.
 
 use super::locks::{full, ranked, short};
-use super::waits::{seen_in, Whose};
+use super::waits::{self, seen_in, Whose};
 use super::words::{code, count, percent};
 use super::{Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -184,20 +184,13 @@ fn last_of_others(
     } else {
         None
     };
-    let part_by = |who: &str, ns: u64| {
-        format!("{who} ended {} of the waits (weighted by length)", percent(share(ns, rounds.late_ns)))
-    };
+    let part_by = |who: &str, ns: u64| waits::ended(who, &percent(share(ns, rounds.late_ns)));
     let ended = match (ranked(&rounds.methods, |ns| *ns).first(), &by) {
         (Some((method, ns)), Some((those, name))) => {
             part_by(&format!("{} in {those} {name}", code(&short(**method, names))), **ns)
         }
         (Some((method, ns)), None) => part_by(&code(&short(**method, names)), **ns),
-        (None, Some((those, name))) => {
-            format!(
-                "{} {name} ended most of the waits (weighted by length)",
-                if those == "thread" { "Thread" } else { those }
-            )
-        }
+        (None, Some((those, name))) => waits::ended(&format!("{those} {name}"), "most"),
         (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(

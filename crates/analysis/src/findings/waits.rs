@@ -66,7 +66,8 @@ impl Whose {
     /// Which threads, in a finding.
     fn threads(self) -> &'static str {
         match self {
-            Whose::WaitedFor | Whose::Last => "the threads that they waited for",
+            Whose::WaitedFor => "the threads that others waited for",
+            Whose::Last => "the threads that had not come yet",
             Whose::Perhaps => "the threads that may have had one",
         }
     }
@@ -417,23 +418,16 @@ impl Group {
         text
     }
 
-    /// `. Job.finish in worker-* ended 80 % of the waits (weighted by length)`.
+    /// `. Waits that Job.finish in worker-* ended make up 80 % of the waiting time`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
-            let part = percent(share(ns, self.total));
-            return format!(
-                ". {from} in {} ended {part} of the waits (weighted by length)",
-                code(&names.group_or_thread(group))
-            );
+            let who = format!("{from} in {}", code(&names.group_or_thread(group)));
+            return format!(". {}", ended(&who, &percent(share(ns, self.total))));
         }
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(
-            ". {} ended {} of the waits (weighted by length)",
-            code(names.text(*group)),
-            percent(share(*ns, self.total))
-        )
+        format!(". {}", ended(&code(names.text(*group)), &percent(share(*ns, self.total))))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -567,6 +561,11 @@ impl Returned {
 }
 
 /// What ended waits, and who wakes the helper that did, if that is known.
+/// `Waits that Job.finish in worker-* ended make up 80 % of the waiting time`.
+pub(super) fn ended(who: &str, part: &str) -> String {
+    format!("Waits that {who} ended make up {part} of the waiting time")
+}
+
 fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
     let Some(helper) = woken else { return text };
     text += &format!(". {} wakes {}", helper.woken_by, helper.name);

@@ -475,7 +475,7 @@ fn joined(windows: &[Window]) -> Option<Window> {
 
 /// True if the recording was asked to say what the environment took.
 fn wants_steal(info: &RecordingInfo) -> bool {
-    info.settings.iter().any(|(name, value)| name == "events" && value.split([',', '+']).any(|word| word == "steal"))
+    crate::report::records(&info.settings, "steal")
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
         text,
         "6 threads `exec-*` waited 3.60 s (60 % of their lifetime) in `Pool.getConnection`, called from \
          `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
-         mean 200 ms. `Db.handleRequest` in `exec-*` ended 100 % of the waits (weighted by length)."
+         mean 200 ms. Waits that `Db.handleRequest` in `exec-*` ended make up 100 % of the waiting time."
     );
     let evidence = &report.findings[0].evidence[0];
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
@@ -160,7 +160,10 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     let report = waiting.report();
     assert_eq!(only(&report).in_flight, 1);
     let text = &report.findings[0].text;
-    assert!(text.contains(". `Db.handleRequest` in `exec-*` ended 82 % of the waits (weighted by length)."), "{text}");
+    assert!(
+        text.contains(". Waits that `Db.handleRequest` in `exec-*` ended make up 82 % of the waiting time."),
+        "{text}"
+    );
     assert!(text.contains("18 % of the time belongs to waits that had not ended when the recording ended."), "{text}");
 }
 
@@ -276,7 +279,7 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "For 100 % of the sampled time (12 samples), the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from \
+        "For 100 % of the sampled time (12 samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from \
                `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
@@ -309,7 +312,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        " of the waits (weighted by length). For 100 % of the sampled time (10 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        " of the waiting time. For 100 % of the sampled time (10 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -347,7 +350,7 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     let report = waiting.report();
     let finding = &report.findings[0];
     let did = "For 100 % of the sampled time, `Small.update` was in `Thread.sleep`, called from \
-               `Remote.call` (samples cover 80 % of the blocked time).";
+               `Remote.call` (samples cover 80 % of the time for which it blocked others).";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");
@@ -552,7 +555,7 @@ fn what_an_unmounted_virtual_thread_does_with_a_lock_is_the_stack_with_which_it_
     };
     let report = slept("com.acme.Small.update");
     let finding = &report.findings[0];
-    let did = "For 92 % of the blocked time, `Small.update` was in `Thread.sleep`, called from `Remote.call`.";
+    let did = "For 92 % of the time for which `Small.update` blocked others, it was in `Thread.sleep`, called from `Remote.call`.";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     let evidence = finding.evidence.iter().find(|evidence| evidence.what == "parks").expect("evidence");
     assert_eq!((evidence.ns / MS, evidence.quality, evidence.coverage), (920, Quality::Exact, Some(0.92)));
@@ -588,6 +591,6 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "samples), the threads that they waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
+        "samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
 }

@@ -119,11 +119,12 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     if !jvm.is_empty() {
         facts.push(jvm.to_owned());
     }
-    facts.push(numbers::time(report.duration_ns));
     facts.push(numbers::counted(report.threads, "thread", "threads"));
-    if !recording.producer.is_empty() {
-        facts.push(format!("recorded by {}", recording.producer));
-    }
+    let length = numbers::time(report.duration_ns);
+    facts.push(match recording.producer.as_str() {
+        "" => format!("{length} recorded"),
+        producer => format!("{length} recorded by {producer}"),
+    });
     let mut out = format!("{}\n", screen.strong(&file_name(&analysed.path)));
     for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));

@@ -171,10 +171,11 @@ fn unchanged(service: &Service) -> String {
         0 => String::new(),
         count => format!("; {} blocked too little to be tested", counted(count as u64, "lock", "locks")),
     };
-    format!(
-        "{} without a change that is significant and large enough{below}.",
-        counted(unchanged as u64, "lock", "locks")
-    )
+    match unchanged {
+        0 => format!("Each tested lock is listed above{below}."),
+        1 => format!("1 lock has no change that is significant and large enough{below}."),
+        many => format!("{many} locks have no change that is significant and large enough{below}."),
+    }
 }
 
 /// What could have been seen: for the lock that costs most, and for half of the locks.
