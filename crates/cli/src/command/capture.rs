@@ -83,14 +83,15 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Keep the cost of the recording below this part of the process's CPU time, in percent; default: 1.
-    /// A process that uses less than one CPU has the budget of one CPU. If recording everything would
-    /// cost more, contentions, waits and parks are sampled: their number and time stay exact, shares by
-    /// call stack and owner become estimates. If even counting costs more, the report says so
+    /// Try to keep the cost of the recording below this part of the process's CPU time, in percent;
+    /// default: 1. A process that uses less than one CPU has the budget of one CPU. If recording
+    /// everything would cost more, contentions, waits and parks are sampled: their number and time stay
+    /// exact, shares by call stack and owner become estimates. Even counting can cost more; the report
+    /// then says so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
-    /// Record everything, whatever it costs: no budget, nothing is sampled
+    /// Record each contention, wait and park, whatever it costs: there is no budget
     #[arg(long, conflicts_with_all = ["budget", "max_rate", "sampling_window"])]
     pub exact: bool,
 

@@ -49,7 +49,7 @@ pub struct Report {
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
-    /// Leave out contentions and waits shorter than this, from the totals too (ns, us, ms, s);
+    /// Leave out contentions shorter than this, from the totals too (ns, us, ms, s);
     /// `record --min-duration` keeps them in the totals
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
