@@ -180,3 +180,33 @@ fn a_recording_that_grows_too_fast_is_sampled_and_says_why() {
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("sampled (--max-rate from "), "{text}");
 }
+
+#[test]
+fn a_busy_program_is_sampled_by_default_and_never_with_exact() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let arguments = &["chains", "--hold-us", "5", "--threads", "6"];
+        let workload = Workload { arguments, jvm_options: &[], attach: true };
+        let sampling = |options: &[&str]| {
+            let (_recorded, recording) = Recorded::attached_by(&tools, &jdk, &workload, |program, recording| {
+                let (start, pid) = (["start", "-o", recording], program.pid());
+                tools::run(&tools.headway, start.iter().chain(options).copied().chain([pid.as_str()]))?;
+                Ok(recording.to_owned())
+            })
+            .unwrap();
+            let report = tools::run(&tools.headway, ["report", "--json", &recording]).unwrap();
+            let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+            assert!(report["contentions"].as_u64() > Some(1_000), "JDK {}: {}", jdk.release, report["contentions"]);
+            report["sampling"].clone()
+        };
+        let by_default = sampling(&[]);
+        let windows = by_default["windows"].as_array().unwrap();
+        assert!(windows.iter().all(|window| window["bound"] == "budget"), "JDK {}: {windows:?}", jdk.release);
+        assert!(
+            windows.iter().any(|window| window["window_ns"].as_u64() > Some(0)),
+            "JDK {}: {windows:?}",
+            jdk.release
+        );
+        assert_eq!(sampling(&["--exact"]), Value::Null, "JDK {}", jdk.release);
+    }
+}

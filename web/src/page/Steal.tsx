@@ -155,7 +155,7 @@ function Threads() {
     time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
-    { id: "lost", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.lost,
+    { id: "offCpu", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.lost,
       cell: (row) => <span class="number">{duration(row.lost)}</span> },
     { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
       cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
@@ -172,7 +172,7 @@ function Threads() {
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
       ) : (
         <>
-          <TreeTable label="Off-CPU time by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-lost" onSort={(next) => show({ sort: next }, false)} height={230} />
+          <TreeTable label="Off-CPU time by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-offCpu" onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
             {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}

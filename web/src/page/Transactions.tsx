@@ -69,8 +69,8 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
     number("stolen", "stolen", "Time the hypervisor took, of all", (row) => row.stolen),
     number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
     number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
-    number("lost", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => lost(row) / Math.max(1, row.wall.total), percent, "58px"),
-    number("lost99", "off-CPU 99%", "99 of 100 were runnable but off-CPU for no more than this", (row) => row.lost.p99),
+    number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => lost(row) / Math.max(1, row.wall.total), percent, "58px"),
+    number("offCpu99", "off-CPU 99%", "99 of 100 were runnable but off-CPU for no more than this", (row) => row.lost.p99),
   ];
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT, fromAddress, pathOf, stepsOf, toAddress, type View } from "./address";
 import { estimatedOrder } from "./pages";
 
-describe("the address tells the whole view", () => {
+describe("the address has the whole view", () => {
   it("leads back to it", () => {
     const view: View = {
       page: "profile",
@@ -44,7 +44,7 @@ describe("the address tells the whole view", () => {
       "profile?mode=cpu.callers.all&zoom=-1~1.2~-3.4",
       "parks?sort=-threadLifeUse",
       "parks?mode=wait&sort=ended",
-      "steal?mode=threads.-lost99&sort=lost",
+      "steal?mode=threads.-offCpu99&sort=offCpu",
       "steal?mode=groups.",
       "compare?mode=owner-group.-noise.wall-before.cpu.1-2.&search=x",
       "threads?services=no&recording=0",
@@ -68,7 +68,7 @@ describe("the address tells the whole view", () => {
       ["profile?mode=cpu.flame.some", "this page has no mode “cpu.flame.some”"],
       ["parks?mode=waits&sort=-max", "this page has no mode “waits”", "this page has no sort “-max”"],
       ["steal?mode=threads.-total", "this page has no mode “threads.-total”"],
-      ["steal?sort=--lost", "this page has no sort “--lost”"],
+      ["steal?sort=--offCpu", "this page has no sort “--offCpu”"],
       ["compare?mode=lock", "this page has no mode “lock”"],
       ["compare?mode=lock-name.-size.waiting-after", "this page has no mode “lock-name.-size.waiting-after”"],
       ["compare?mode=....2-1", "this page has no mode “....2-1”"],

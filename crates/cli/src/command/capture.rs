@@ -176,7 +176,7 @@ pub struct Capture {
     pub experiments: Option<Experiments>,
 }
 
-/// What a recording may cost unless said otherwise, as a part of the process's CPU time.
+/// What a recording may cost by default, as a part of the process's CPU time.
 pub const DEFAULT_BUDGET: f64 = 0.01;
 
 /// The agent's default.
