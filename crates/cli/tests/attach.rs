@@ -44,7 +44,7 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
 
         let recorded = run(&["record", "-d", "1500ms", "-o", "one-%p.jfr.zst", &pid]);
         assert!(
-            recorded.stderr.contains(&format!("Recording {pid} (Contended, Java {version}")),
+            recorded.stderr.contains(&format!("Recording process {pid} (Contended, Java {version}")),
             "{}",
             recorded.stderr
         );

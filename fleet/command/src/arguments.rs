@@ -156,6 +156,13 @@ pub struct Ship {
     /// Keep each recording below this size by removing its oldest part (k, m, g)
     #[arg(long, value_name = "SIZE", default_value = "256m", value_parser = size)]
     pub max_size: u64,
+    /// Try to keep the cost of each recording below this part of the CPU time of the JVM, in percent, as for `headway
+    /// start` [default: that of `headway start`]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "exact")]
+    pub budget: Option<f64>,
+    /// Record each contention, wait and park, whatever it costs, as for `headway start`
+    #[arg(long)]
+    pub exact: bool,
     /// Leave out command lines, system properties and thread names
     #[arg(long)]
     pub redact: bool,

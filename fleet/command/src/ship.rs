@@ -34,7 +34,13 @@ pub fn ship(asked: Ship, runtime: &Handle) -> Result<(), Failure> {
     }
     // A name alone would be looked for on the PATH.
     let program = std::path::absolute(&program).unwrap_or(program);
-    let options = Options { events: asked.events, max_size: asked.max_size, redact: asked.redact };
+    let options = Options {
+        events: asked.events,
+        max_size: asked.max_size,
+        budget: asked.budget,
+        exact: asked.exact,
+        redact: asked.redact,
+    };
     let given = Given {
         host: asked.host.unwrap_or_else(this_machine),
         service: asked.service,

@@ -61,6 +61,10 @@ pub struct Options {
     pub events: String,
     /// `--max-size`, in bytes.
     pub max_size: u64,
+    /// `--budget`, as a fraction; `None` for that of `headway start`.
+    pub budget: Option<f64>,
+    /// `--exact`.
+    pub exact: bool,
     /// `--redact`.
     pub redact: bool,
 }
@@ -166,7 +170,10 @@ impl Jvms for Headway {
         }
         let file = file.to_str().ok_or("the queue's name is not UTF-8")?.replace('%', "%%");
         let (pid, size) = (pid.to_string(), self.options.max_size.to_string());
+        let budget = self.options.budget.map(|fraction| (fraction * 100.0).to_string());
         let mut words = vec!["start", "--events", &self.options.events, "--max-size", &size, "--output", &file];
+        words.extend(budget.iter().flat_map(|percent| ["--budget", percent]));
+        words.extend(self.options.exact.then_some("--exact"));
         words.extend(self.options.redact.then_some("--redact"));
         words.push(&pid);
         self.run(&words).map(drop)
@@ -293,7 +300,8 @@ mod tests {
         let program = folder.join("headway");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a script");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("may be executed");
-        Headway { program, options: Options { events: "lock".into(), max_size: 7, redact: true } }
+        let options = Options { events: "lock".into(), max_size: 7, budget: Some(0.005), exact: true, redact: true };
+        Headway { program, options }
     }
 
     #[test]
@@ -363,7 +371,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let refusing = headway(folder.path(), "echo \"headway: no: $*\" >&2; exit 3");
         let said = refusing.start(7, Path::new("/q/50%/a.jfr")).expect_err("refused");
-        let words = "start --events lock --max-size 7 --output /q/50%%/a.jfr --redact 7";
+        let words = "start --events lock --max-size 7 --output /q/50%%/a.jfr --budget 0.5 --exact --redact 7";
         assert_eq!(said, format!("`headway {words}` failed: no: {words}"));
         assert_eq!(
             refusing.stop(7, true).expect_err("refused"),

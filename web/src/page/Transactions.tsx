@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Scope, Transactions as Told } from "../data/contract";
 import { linesOver } from "../data/spent";
 import { overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import { factsOf } from "../state/opened";
 import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -38,6 +39,7 @@ export function Transactions({ rows }: { rows: Told[] }) {
           <p class="foot">
             {times(rows.length, "kind")} of transactions
             {rows.some((row) => row.notEnded > 0) && `; ${count(rows.reduce((sum, row) => sum + row.notEnded, 0))} were never seen to end and are left out`}
+            {(factsOf(view.value.recording)?.instants ?? 0) > 0 && "; the recording is sampled: blocked, parked and waited have only what was recorded one by one"}
             {rows.some((row) => row.withoutCpu > 0) && `; of ${count(rows.reduce((sum, row) => sum + row.withoutCpu, 0))} the CPU time is not known`}
             <button type="button" class="small push" title="Download as CSV" onClick={() => save("transactions.csv", "text/csv", csv(tableOf(rows)))}>CSV</button>
           </p>

@@ -31,8 +31,11 @@ const FIRST_NS: u64 = 5_000_000;
 /// else is recorded.
 const SLOWEST: u64 = 16;
 const SLOWER: u64 = 4;
-/// Looks are as frequent again where less than this part of the bounds is used up.
-const AMPLE: f64 = 0.3;
+/// Looks are as frequent again where less than this part of the bounds is used up: were it all
+/// for looks, more of them would still fit.
+const AMPLE: f64 = 0.8 / SLOWER as f64;
+/// Contentions are sampled at once where the bounds are exceeded by more than this factor.
+const BY_FAR: f64 = 2.0;
 /// Seconds that are looked at together.
 const SECONDS: usize = 3;
 /// The time over which the bounds have to hold, in ns.
@@ -45,6 +48,7 @@ const PAUSE: DurationNs = DurationNs(900_000_000);
 const WATCH: DurationNs = DurationNs(10_000_000);
 /// The time whose allowance is not to be spent sooner.
 const SECOND: DurationNs = DurationNs(1_000_000_000);
+const HALF_A_SECOND: DurationNs = DurationNs(500_000_000);
 /// The part of the budget that is aimed at.
 const AIM: f64 = 0.8;
 /// The part of a bound that is aimed at after a burst that used up all of it, at the least.
@@ -160,10 +164,13 @@ impl Governor {
         let worst = loads.iter().copied().max_by(|a, b| a.now.total_cmp(&b.now))?;
         let (held, room) = (self.held_load(), self.room());
         let is_sure = self.intervals.len() > 1;
-        let is_over = is_alarm || loads.iter().any(|load| load.least > 1.0 && (is_sure || load.least > 2.0));
+        // What the beginning of the recording costs is no load that goes on.
+        let is_first = self.held.len() < 2;
+        let is_certain = |load: &Load| is_sure || load.least > BY_FAR && !is_first;
+        let is_over = is_alarm || loads.iter().any(|load| load.least > 1.0 && is_certain(load));
         // One slow call among those that are timed stands for a thousand: what is certain is over.
         let is_too_much = is_sure && worst.now > room || worst.least > 1.0;
-        let is_by_far = is_alarm || worst.least > 2.0;
+        let is_by_far = is_alarm || worst.least > BY_FAR;
         let window = match self.window_ns {
             0 if is_over && !is_by_far && !self.looks_slower => {
                 self.look_slower(true);
@@ -199,19 +206,26 @@ impl Governor {
     fn fewer_looks(&self) -> u64 {
         match self.window_ns {
             0 if self.looks_slower => SLOWER,
-            window => window.div_ceil(FIRST_NS).clamp(1, SLOWEST),
+            window => window.div_ceil(FIRST_NS).clamp(if self.looks_slower { SLOWER } else { 1 }, SLOWEST),
         }
     }
 
-    /// True if a whole second's allowance was spent in `recent`, which is no longer than that, and
-    /// longer windows could help.
-    fn is_alarming(&self, recent: Interval) -> bool {
+    /// True if more than a second's allowance was spent in the last second, of which `half` is the
+    /// last half, at most, and longer windows could help.
+    fn is_alarming(&self, second: Interval, half: Interval) -> bool {
         if self.window_ns >= WINDOWS_NS.1 {
             return false;
         }
-        let scale = (1e9 / recent.length.max(1.0)).max(1.0);
-        let second = Interval { length: recent.length * scale, process: recent.process * scale, ..recent };
-        self.loads_of(second).any(|load| load.least > 1.0)
+        let exceeds = |recent: Interval, factor: f64| {
+            let scale = (1e9 / recent.length.max(1.0)).max(1.0);
+            let second = Interval { length: recent.length * scale, process: recent.process * scale, ..recent };
+            self.loads_of(second).any(|load| load.least > factor)
+        };
+        // What is exceeded by less is first met by fewer looks at owners.
+        match self.window_ns == 0 && !self.looks_slower {
+            true => exceeds(half, 1.0) || exceeds(second, BY_FAR),
+            false => exceeds(second, 1.0),
+        }
     }
 
     /// The part of the bounds that may be used up from now on so that no time over which they have
@@ -336,7 +350,10 @@ impl Drain {
         }
         let latest = self.spent_by(now);
         self.recent.retain(|before| now.since(before.2) <= SECOND);
-        let is_alarm = self.recent.front().is_some_and(|first| self.governor.is_alarming(between(*first, latest)));
+        let since =
+            |length| self.recent.iter().find(|before| now.since(before.2) <= length).map(|at| between(*at, latest));
+        let is_alarm = since(SECOND)
+            .is_some_and(|second| self.governor.is_alarming(second, since(HALF_A_SECOND).unwrap_or_default()));
         self.recent.push_back(latest);
         if is_alarm {
             self.decide(now, true);
@@ -355,7 +372,11 @@ impl Drain {
             self.recent.clear();
             self.sample_from(now + AHEAD, window_ns, self.governor.bound);
         }
-        self.agent.samples.look_slower(self.governor.fewer_looks());
+        if self.agent.samples.slower() != self.governor.fewer_looks() {
+            // What was spent on looks before says nothing of what they cost now.
+            self.recent.clear();
+            self.agent.samples.look_slower(self.governor.fewer_looks());
+        }
         let reason = match self.governor.complains() {
             Some(SamplingBound::Cpu) => format!(
                 "exceeded: Headway takes {:.1} % of the process's CPU time ({:.1} % of one CPU) and cannot sample less; \

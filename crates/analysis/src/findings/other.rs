@@ -234,7 +234,12 @@ fn cost(outside: u64, in_locks: u64) -> String {
 /// Nothing found, said plainly.
 pub(super) fn nothing(report: &Report) -> Finding {
     // Locks of java.util.concurrent are known by their parks.
-    let lock = if records(&report.recording.settings, "park") { "lock" } else { "monitor" };
+    let records = |event| records(&report.recording.settings, event);
+    let lock = match (records("monitor"), records("park")) {
+        (true, true) => "lock",
+        (false, true) => "java.util.concurrent lock",
+        (_, false) => "monitor",
+    };
     let text = match (report.contentions, report.ledger.active_ns()) {
         (0, _) => format!(
             "No thread was blocked on a {lock} in {} ({}).",

@@ -20,6 +20,8 @@ const OF_LIFE: f64 = 0.02;
 const OF_WAITING: f64 = 0.5;
 /// Rounds from which a habit can be told.
 const ROUNDS: u64 = 3;
+/// What rounds are a part of, for those who end them.
+const ALL_WAITED: &str = "the time in which all of them waited";
 
 /// The findings, and the methods that they are about.
 pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>) -> (Vec<Finding>, Vec<NameId>) {
@@ -184,13 +186,15 @@ fn last_of_others(
     } else {
         None
     };
-    let part_by = |who: &str, ns: u64| waits::ended(who, &percent(share(ns, rounds.late_ns)));
+    let part_by = |who: &str, ns: u64| waits::ended(who, &percent(share(ns, rounds.late_ns)), ALL_WAITED);
     let ended = match (ranked(&rounds.methods, |ns| *ns).first(), &by) {
         (Some((method, ns)), Some((those, name))) => {
             part_by(&format!("{} in {those} {name}", code(&short(**method, names))), **ns)
         }
         (Some((method, ns)), None) => part_by(&code(&short(**method, names)), **ns),
-        (None, Some((those, name))) => waits::ended(&format!("{those} {name}"), "most"),
+        (None, Some((those, name))) => {
+            waits::ended(&format!("{} {name}", if those == "thread" { "Thread" } else { those }), "most", ALL_WAITED)
+        }
         (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(

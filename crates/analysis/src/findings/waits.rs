@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
+/// What waits are a part of.
+const WAITING: &str = "the waiting time";
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
 /// Unfinished waits are mentioned from this part of the waiting on.
@@ -229,8 +231,8 @@ impl Group {
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
         // Where a thread begins says nothing.
-        let from = from.filter(|from| from != "Thread.run");
-        let from = from.map_or_else(String::new, |from| format!(", called from {},", code(&from)));
+        let from = from.filter(|(_, from)| from != "Thread.run");
+        let from = from.map_or_else(String::new, |(called, from)| format!(", {called} {},", code(&from)));
         let said = |others: Others| others.text().map(|did| (others, did));
         let direct = self.seen(names, &self.enders(), Whose::WaitedFor).and_then(said);
         // What those did that had it says more than who woke a helper.
@@ -418,16 +420,16 @@ impl Group {
         text
     }
 
-    /// `. Waits that Job.finish in worker-* ended make up 80 % of the waiting time`.
+    /// `. Job.finish in worker-* ended the waits that make up 80 % of the waiting time`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-            return format!(". {}", ended(&who, &percent(share(ns, self.total))));
+            return format!(". {}", ended(&who, &percent(share(ns, self.total)), WAITING));
         }
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(". {}", ended(&code(names.text(*group)), &percent(share(*ns, self.total))))
+        format!(". {}", ended(&code(names.text(*group)), &percent(share(*ns, self.total)), WAITING))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -560,12 +562,12 @@ impl Returned {
     }
 }
 
-/// What ended waits, and who wakes the helper that did, if that is known.
-/// `Waits that Job.finish in worker-* ended make up 80 % of the waiting time`.
-pub(super) fn ended(who: &str, part: &str) -> String {
-    format!("Waits that {who} ended make up {part} of the waiting time")
+/// `Job.finish in worker-* ended the waits that make up 80 % of the waiting time`; of which time says `of`.
+pub(super) fn ended(who: &str, part: &str, of: &str) -> String {
+    format!("{who} ended the waits that make up {part} of {of}")
 }
 
+/// What ended waits, and who wakes the helper that did, if that is known.
 fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
     let Some(helper) = woken else { return text };
     text += &format!(". {} wakes {}", helper.woken_by, helper.name);
@@ -594,8 +596,9 @@ fn class(method: NameId, names: &Names) -> String {
 }
 
 /// The nearest caller in another class, which says more than the next method
-/// of the same machinery; in a library or the JDK, the application's that called it.
-fn caller_elsewhere(path: PathId, names: &Names) -> Option<String> {
+/// of the same machinery; in a library or the JDK, the application's that called it. With the words
+/// for how it was called.
+fn caller_elsewhere(path: PathId, names: &Names) -> Option<(&'static str, String)> {
     let frames = names.frames(path);
     let at = names.skip_machinery(&frames);
     let first = frames.get(at)?.name;
@@ -606,5 +609,13 @@ fn caller_elsewhere(path: PathId, names: &Names) -> Option<String> {
         true => !names.is_part_of(plumbing, frame.name),
         false => class(frame.name, names) != own,
     };
-    frames[at + 1..].iter().find(is_elsewhere).map(|frame| short(frame.name, names)).or_else(|| caller(path, names))
+    let Some((between, frame)) = frames[at + 1..].iter().enumerate().find(|(_, frame)| is_elsewhere(frame)) else {
+        return caller(path, names).map(|from| ("called from", from));
+    };
+    let called = match (between, is_called_for) {
+        (0, _) => "called from",
+        (_, true) => "called through a library from",
+        (_, false) => "called indirectly from",
+    };
+    Some((called, short(frame.name, names)))
 }

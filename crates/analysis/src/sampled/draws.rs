@@ -58,6 +58,11 @@ impl Draw {
         Draw::certain(schedule, schedule.latest(end).unwrap_or(end))
     }
 
+    /// Its window, numbered over all schedules in order of time.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
     fn group(&self) -> u8 {
         (Random::new((self.window / 2).wrapping_mul(Random::STEP)).next_u64() % GROUPS as u64) as u8
     }
@@ -126,7 +131,7 @@ struct Spread {
 
 /// Counts instants once each, though what was seen at them comes only nearly in order.
 #[derive(Clone, Copy, Debug, Default)]
-struct Instants {
+pub(super) struct Instants {
     count: u64,
     latest: u64,
     /// Bit n: the window n before the latest is counted.
@@ -134,7 +139,13 @@ struct Instants {
 }
 
 impl Instants {
-    fn add(&mut self, window: u64) {
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes note of that of this window, whose number is of all schedules.
+    pub fn add(&mut self, window: u64) {
         let shift = |bits: u64, by: u64| u32::try_from(by).ok().and_then(|by| bits.checked_shl(by)).unwrap_or(0);
         if self.count == 0 || window > self.latest {
             self.counted = shift(self.counted, window - self.latest) | 1;

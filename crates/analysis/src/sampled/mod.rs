@@ -17,6 +17,7 @@ mod draws;
 mod schedules;
 mod share_out;
 
+use draws::Instants;
 pub(crate) use draws::{Draw, Drawn, Draws, PartOf, Strata, Within};
 pub(crate) use schedules::Schedules;
 
@@ -124,7 +125,7 @@ pub(crate) struct Sampled {
     seen_now: usize,
     bound: usize,
     report: SamplingReport,
-    latest_instant: TimeNs,
+    instants: Instants,
     /// When the latest contention of all sums so far ended.
     latest_sum: TimeNs,
     /// The same of those that were shared out: the agent takes the sums of all threads at once, so
@@ -236,10 +237,10 @@ impl Sampled {
         let schedule = *self.schedules.chose(start, end)?;
         let chance = schedule.chance(start, end);
         self.report.recorded += 1;
-        for instant in schedule.within(start.max(self.latest_instant), end) {
-            self.report.instants += 1;
-            self.latest_instant = instant;
+        for instant in schedule.within(start, end) {
+            self.instants.add(Draw::certain(&schedule, instant).window());
         }
+        self.report.instants = self.instants.count();
         let more = 1.0 / chance.max(f64::MIN_POSITIVE) - 1.0;
         Some((more, schedule, Draw::by_chance(&schedule, end, chance)))
     }

@@ -368,7 +368,7 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
     assert_eq!(report.findings[0].kind, FindingKind::Waiting);
     assert_eq!(
         report.findings[0].text,
-        "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) in `Transaction.waitFor`, called from `Payment.execute`, \
+        "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) in `Transaction.waitFor`, called through a library from `Payment.execute`, \
          for a row that another transaction has locked. There was 1 wait, mean 22.0 ms. `Inventory.sell` in `http-nio-80-exec-1` ended 100 % of the waits."
     );
     let spent = " waiting in `Payment.execute` for a row that another transaction has locked.";

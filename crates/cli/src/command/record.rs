@@ -130,7 +130,7 @@ impl Record {
     /// Says beforehand what is done to which process.
     fn announce(&self, jvm: &Jvm, destination: &Path) {
         terminal::note(&format!(
-            "Recording {} ({}, Java {}) for {} into {}.",
+            "Recording process {} ({}, Java {}) for {} into {}.",
             jvm.process.pid,
             jvm.short_name(),
             jvm.java_version,

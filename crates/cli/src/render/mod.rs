@@ -72,7 +72,7 @@ pub fn pressure(analysed: &Analysed, phases_only: bool, screen: &Screen) -> Stri
 pub fn steal(analysed: &Analysed, screen: &Screen) -> String {
     let mut out = heading(analysed, screen);
     let steal = analysed.report.steal.clone().unwrap_or_default();
-    steal::write(&steal, analysed.top, screen, &mut out);
+    steal::write(&steal, analysed.report.sampling.is_some(), analysed.top, screen, &mut out);
     quality::write(analysed, screen, &mut out);
     out
 }
@@ -165,8 +165,8 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled ({}): {} of {} short contentions, waits and parks were recorded in detail, those in progress at {}. \
-         Totals are exact. Where the other {} were spent is estimated. Recordings with --exact are complete",
+        "sampled ({}): {} of {} short contentions, waits and parks were recorded one by one, those in progress at {}. \
+         Totals are exact. For the other {}, call stacks and owners are estimated. Recordings with --exact are not sampled",
         bounds(&sampling.windows),
         numbers::grouped(sampling.recorded),
         numbers::grouped(all),

@@ -12,12 +12,13 @@ const FIGURES: usize = 57;
 /// Fewest columns for a name.
 const LEAST_ROOM: usize = 20;
 
-/// Writes everything; `top` rows of each list.
-pub fn write(steal: &StealReport, top: usize, screen: &Screen, out: &mut String) {
+/// Writes everything; `top` rows of each list. What transactions waited for is not all there if contentions
+/// and waits were sampled.
+pub fn write(steal: &StealReport, is_sampled: bool, top: usize, screen: &Screen, out: &mut String) {
     process(steal, screen, out);
     threads("THREAD GROUPS", &steal.groups, top, screen, out);
     threads("THREADS", &steal.threads, top, screen, out);
-    transactions(&steal.transactions, top, screen, out);
+    transactions(&steal.transactions, is_sampled, top, screen, out);
     locks(&steal.locks, top, screen, out);
 }
 
@@ -105,11 +106,12 @@ fn threads(what: &str, rows: &[Named], top: usize, screen: &Screen, out: &mut St
     more(rows.len(), top, screen, out);
 }
 
-fn transactions(kinds: &[TransactionReport], top: usize, screen: &Screen, out: &mut String) {
+fn transactions(kinds: &[TransactionReport], is_sampled: bool, top: usize, screen: &Screen, out: &mut String) {
     if kinds.is_empty() {
         return;
     }
-    title("TRANSACTIONS", "", screen, out);
+    let note = "blocked, parked and Object.wait: only what was recorded one by one";
+    title("TRANSACTIONS", if is_sampled { note } else { "" }, screen, out);
     for kind in kinds.iter().take(top) {
         let count = numbers::counted(kind.count, "transaction", "transactions");
         let not_ended = match kind.not_ended {

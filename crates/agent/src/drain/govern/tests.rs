@@ -59,24 +59,66 @@ fn a_process_that_uses_less_than_a_cpu_has_the_budget_of_one() {
     assert!(windows(11e6) > 0);
 }
 
-/// Half of what a second costs are the looks at owners, where the other half is within the budget.
+/// A process that uses one CPU, for so many seconds, as the draining thread looks at it: each 10 ms for an
+/// alarm, once a second to decide. Records cost so much a second, and looks at owners so much if
+/// they are not fewer. Gives the window and by how many times fewer looks there are.
+fn steady(governor: &mut Governor, seconds: usize, records: f64, looks: f64) -> (u64, u64) {
+    let mut since = Interval::default();
+    let mut recent: VecDeque<Interval> = VecDeque::new();
+    for tick in 1..=seconds * 100 {
+        let fewer = governor.fewer_looks();
+        let own = (records + looks / fewer as f64) / 100.0;
+        let spent = Interval { length: TICK, process: TICK, own, calls: records / 1e5, ..Interval::default() };
+        since = since.and(&spent);
+        recent.push_back(spent);
+        if recent.len() > 100 {
+            recent.pop_front();
+        }
+        let is_alarm = !governor.held.is_empty() && is_alarming(governor, &recent);
+        if is_alarm || tick % 100 == 0 {
+            let fewer = governor.fewer_looks();
+            let changes = governor.decide(std::mem::take(&mut since), is_alarm).is_some();
+            if changes || fewer != governor.fewer_looks() {
+                recent.clear();
+            }
+        }
+    }
+    (governor.window_ns, governor.fewer_looks())
+}
+
 #[test]
 fn owners_are_looked_at_less_often_before_anything_is_sampled() {
+    for over in [1.1, 1.3, 1.8] {
+        let mut governor = governor(0.01);
+        let (records, looks) = (over * 2e6, over * 8e6);
+        assert_eq!(steady(&mut governor, 1, records, looks), (0, 1), "{over}: one second is not sure yet");
+        assert_eq!(steady(&mut governor, 30, records, looks), (0, SLOWER), "{over}");
+        assert_eq!(steady(&mut governor, 20, 1e6, 1e6), (0, 1), "{over}: there is room again");
+        let (window, fewer) = steady(&mut governor, 10, 50e6, looks);
+        assert!(window > FIRST_NS && fewer > 1, "{over}: {window} {fewer}");
+    }
+}
+
+/// Looks cost four times as much where they are as frequent again.
+#[test]
+fn looks_do_not_become_frequent_again_where_that_would_be_too_much() {
     let mut governor = governor(0.01);
-    let play = |governor: &mut Governor, seconds: usize, records: f64| {
-        for _ in 0..seconds {
-            let own = records + 6e6 / governor.fewer_looks() as f64;
-            let calls = records / 1e3;
-            governor.decide(Interval { length: 1e9, process: 1e9, own, calls, ..Interval::default() }, false);
-        }
-        (governor.window_ns, governor.fewer_looks())
-    };
-    assert_eq!(play(&mut governor, 1, 6e6), (0, 1), "one second is not sure yet");
-    assert_eq!(play(&mut governor, 30, 6e6), (0, SLOWER));
-    assert_eq!(play(&mut governor, 3, 1e6), (0, SLOWER), "ten seconds have to leave room");
-    assert_eq!(play(&mut governor, 10, 1e6), (0, 1));
-    let (window, fewer) = play(&mut governor, 10, 50e6);
-    assert!(window > FIRST_NS && fewer > 1, "{window} {fewer}");
+    steady(&mut governor, 5, 0.0, 11e6);
+    for second in 0..60 {
+        assert_eq!(steady(&mut governor, 1, 0.0, 11e6), (0, SLOWER), "second {second}");
+    }
+}
+
+/// Two thousand threads that idle: beginning the recording costs more than two seconds' allowance.
+#[test]
+fn what_the_beginning_costs_is_no_reason_to_sample() {
+    let mut governor = governor(0.01);
+    let second = |own| Interval { length: 1e9, process: 1e9, own, calls: 100.0, ..Interval::default() };
+    assert_eq!(governor.decide(second(80e6), false), None);
+    for _ in 0..20 {
+        governor.decide(second(2e6), false);
+    }
+    assert_eq!(governor.window_ns, 0);
 }
 
 /// A megabyte a second may be written, and a tenth of a CPU would write ten.
@@ -120,6 +162,11 @@ struct Simulation {
     windows: Vec<u64>,
 }
 
+/// Of the ticks of a second.
+fn is_alarming(governor: &Governor, recent: &VecDeque<Interval>) -> bool {
+    governor.is_alarming(together(recent), together(recent.iter().rev().take(50)))
+}
+
 /// Length of a tick, and ticks between a decision and its effect.
 const TICK: f64 = 1e7;
 const DELAY: usize = 2;
@@ -149,7 +196,7 @@ impl Simulation {
             if self.recent.len() > 100 {
                 self.recent.pop_front();
             }
-            let is_alarm = self.governor.is_alarming(together(&self.recent));
+            let is_alarm = is_alarming(&self.governor, &self.recent);
             if is_alarm || self.since.len() == 100 {
                 let changes = self.governor.decide(together(&self.since), is_alarm).is_some();
                 self.since.clear();
@@ -232,6 +279,6 @@ fn a_burst_is_no_alarm_where_windows_are_as_long_as_they_can_be() {
     let governor = |window| Governor::new(Bounds { budget: Some(0.01), max_rate: None }, Some(window));
     // Twice a second's allowance of a process that uses one CPU, in 10 ms.
     let burst = Interval { length: 1e7, process: 1e7, own: 2e7, ..Interval::default() };
-    assert!(governor(WINDOWS_NS.1 - 1).is_alarming(burst));
-    assert!(!governor(WINDOWS_NS.1).is_alarming(burst));
+    assert!(governor(WINDOWS_NS.1 - 1).is_alarming(burst, burst));
+    assert!(!governor(WINDOWS_NS.1).is_alarming(burst, burst));
 }

@@ -26,7 +26,7 @@ final class NamedLocks implements Scenario {
             catalog.lock("NamedLocks.SHARED", SHARED),
             catalog.lock("NamedLocks (this)", this),
             catalog.lock("NamedLocks.class", NamedLocks.class),
-            catalog.lock("NamedLocks.Vault.door", vault.door),
+            catalog.lock("NamedLocks$Vault.door", vault.door),
             catalog.lock("NamedLocks.stripes[]", stripes[1])
         };
         sites = new int[] {
