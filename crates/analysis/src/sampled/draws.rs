@@ -131,7 +131,7 @@ struct Spread {
 
 /// Counts instants once each, though what was seen at them comes only nearly in order.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Instants {
+struct Instants {
     count: u64,
     latest: u64,
     /// Bit n: the window n before the latest is counted.
@@ -139,13 +139,7 @@ pub(super) struct Instants {
 }
 
 impl Instants {
-    /// How many there are.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// Takes note of that of this window, whose number is of all schedules.
-    pub fn add(&mut self, window: u64) {
+    fn add(&mut self, window: u64) {
         let shift = |bits: u64, by: u64| u32::try_from(by).ok().and_then(|by| bits.checked_shl(by)).unwrap_or(0);
         if self.count == 0 || window > self.latest {
             self.counted = shift(self.counted, window - self.latest) | 1;

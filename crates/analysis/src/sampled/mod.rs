@@ -17,7 +17,6 @@ mod draws;
 mod schedules;
 mod share_out;
 
-use draws::Instants;
 pub(crate) use draws::{Draw, Drawn, Draws, PartOf, Strata, Within};
 pub(crate) use schedules::Schedules;
 
@@ -29,7 +28,7 @@ use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use share_out::share_out;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How a report came by what it says of contentions and waits.
@@ -61,6 +60,30 @@ pub struct SamplingWindow {
     pub window_ns: u64,
     /// The option that decided it: `budget`, `max-rate` or `sampling-window`.
     pub bound: &'static str,
+}
+
+/// So many instants are remembered: those of some seconds, by which what ended comes in order.
+const RECENT: usize = 4_096;
+
+/// Counts windows once each, though what was seen at their instants comes only nearly in order.
+#[derive(Debug, Default)]
+struct Instants {
+    count: u64,
+    recent: BTreeSet<u64>,
+}
+
+impl Instants {
+    fn add(&mut self, window: u64) {
+        // One that is long past was counted in its time.
+        let is_past = self.recent.len() >= RECENT && self.recent.first().is_some_and(|first| window < *first);
+        if is_past || !self.recent.insert(window) {
+            return;
+        }
+        self.count += 1;
+        if self.recent.len() > RECENT {
+            self.recent.pop_first();
+        }
+    }
 }
 
 /// What was recorded by chance: a part of a contention with one owner, or a wait.
@@ -240,7 +263,7 @@ impl Sampled {
         for instant in schedule.within(start, end) {
             self.instants.add(Draw::certain(&schedule, instant).window());
         }
-        self.report.instants = self.instants.count();
+        self.report.instants = self.instants.count;
         let more = 1.0 / chance.max(f64::MIN_POSITIVE) - 1.0;
         Some((more, schedule, Draw::by_chance(&schedule, end, chance)))
     }

@@ -112,3 +112,13 @@ fn what_would_have_been_recorded_in_any_case_stands_for_nothing_else() {
     sampled.changes(Sampling { time: TimeNs(8_000), window: DurationNs(0), seed: 3, ..Sampling::default() });
     assert!(sampled.stands_for(TimeNs(8_100), TimeNs(8_101)).is_none(), "everything is recorded");
 }
+
+#[test]
+fn instants_are_counted_once_in_whatever_order_they_come() {
+    let mut instants = Instants::default();
+    (0..1_000).rev().chain(0..1_000).for_each(|window| instants.add(window));
+    assert_eq!(instants.count, 1_000);
+    (1_000..1_000_000).for_each(|window| instants.add(window));
+    (0..1_000).for_each(|window| instants.add(window));
+    assert_eq!((instants.count, instants.recent.len()), (1_000_000, RECENT));
+}
