@@ -188,7 +188,7 @@ mod tests {
 
     fn shown(steal: &StealReport) -> String {
         let mut out = String::new();
-        write(steal, 1, &SCREEN, &mut out);
+        write(steal, false, 1, &SCREEN, &mut out);
         out
     }
 
