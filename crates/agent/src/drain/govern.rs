@@ -164,9 +164,9 @@ impl Governor {
         let worst = loads.iter().copied().max_by(|a, b| a.now.total_cmp(&b.now))?;
         let (held, room) = (self.held_load(), self.room());
         let is_sure = self.intervals.len() > 1;
-        // What the beginning of the recording costs is no load that goes on.
-        let is_first = self.held.len() < 2;
-        let is_certain = |load: &Load| is_sure || load.least > BY_FAR && !is_first;
+        // The CPU time that beginning the recording takes is no load that goes on.
+        let begins = |load: &Load| self.held.len() < 2 && load.bound == SamplingBound::Cpu;
+        let is_certain = |load: &Load| is_sure || load.least > BY_FAR && !begins(load);
         let is_over = is_alarm || loads.iter().any(|load| load.least > 1.0 && is_certain(load));
         // One slow call among those that are timed stands for a thousand: what is certain is over.
         let is_too_much = is_sure && worst.now > room || worst.least > 1.0;
