@@ -57,7 +57,7 @@ fn recording_is_there() -> Fault {
         if fs::read(&file)? != before {
             return Err("the recording changed".into());
         }
-        ok(stage.headway(["record", "-q", "--force", "-d", "4s", "-o", &file, &pid])?)?;
+        ok(stage.headway(["record", "-q", "--exact", "--force", "-d", "4s", "-o", &file, &pid])?)?;
         if fs::read(&file)? == before {
             return Err("--force did not replace it".into());
         }
@@ -107,7 +107,7 @@ fn same_name_again() -> Fault {
         let program = stage.contended(17, &[])?;
         let pid = program.pid();
         for _ in 0..2 {
-            ok(stage.headway(["record", "-q", "-d", "4s", "-o", "a-%p.jfr", &pid])?)?;
+            ok(stage.headway(["record", "-q", "--exact", "-d", "4s", "-o", "a-%p.jfr", &pid])?)?;
         }
         for name in [format!("a-{pid}.jfr"), format!("a-{pid}-2.jfr")] {
             shows_owners(&stage.report(&stage.name(&name))?)?;
@@ -121,7 +121,7 @@ fn dump_onto_itself() -> Fault {
     Fault::new(TAKEN, "`start -o x`, `dump -o x`, `stop`", expected, |stage| {
         let mut program = stage.contended(25, &[])?;
         let (pid, file) = (program.pid(), stage.name("itself.jfr"));
-        ok(stage.headway(["start", "-o", &file, &pid])?)?;
+        ok(stage.headway(["start", "--exact", "-o", &file, &pid])?)?;
         stage.await_contentions(&pid)?;
         let forced = stage.headway(["dump", "--force", "-o", &file, &pid])?;
         let said = stage.headway(["dump", "-o", &file, &pid])?;
@@ -145,7 +145,7 @@ fn removed(what: &'static str, expected: &'static str, with_directory: bool) -> 
         let directory = stage.path("place");
         fs::create_dir(&directory)?;
         let (pid, file) = (program.pid(), directory.join(format!("removed-{}.jfr", program.pid())));
-        ok(stage.headway(["start", "-o", &file.display().to_string(), &pid])?)?;
+        ok(stage.headway(["start", "--exact", "-o", &file.display().to_string(), &pid])?)?;
         stage.await_contentions(&pid)?;
         fs::remove_file(&file)?;
         if with_directory {
@@ -174,7 +174,7 @@ fn replaced() -> Fault {
     Fault::new(TAKEN, "the recording is replaced by another file, then `stop`", expected, |stage| {
         let mut program = stage.contended(21, &[])?;
         let (pid, file) = (program.pid(), stage.name("replaced.jfr"));
-        ok(stage.headway(["start", "--max-size", "1m", "-o", &file, &pid])?)?;
+        ok(stage.headway(["start", "--exact", "--max-size", "1m", "-o", &file, &pid])?)?;
         stage.await_contentions(&pid)?;
         fs::remove_file(&file)?;
         fs::write(&file, "precious")?;
@@ -305,7 +305,7 @@ fn too_large() -> Fault {
     Fault::new(FULL, "the recording reaches the limit on files (RLIMIT_FSIZE)", expected, |stage| {
         let mut program = stage.contended(25, &[])?;
         let (pid, file) = (program.pid(), stage.name("limited.jfr"));
-        ok(stage.headway(["start", "-o", &file, &pid])?)?;
+        ok(stage.headway(["start", "--exact", "-o", &file, &pid])?)?;
         stage.await_contentions(&pid)?;
         thread::sleep(Duration::from_secs(2));
         // Little more, which is soon written however seldom the program runs.
@@ -335,7 +335,7 @@ fn size_limit() -> Fault {
         let directory = stage.path("limit");
         fs::create_dir(&directory)?;
         let (pid, file) = (program.pid(), directory.join("limit.jfr").display().to_string());
-        ok(stage.headway(["start", "--max-size", "400k", "-o", &file, &pid])?)?;
+        ok(stage.headway(["start", "--exact", "--max-size", "400k", "-o", &file, &pid])?)?;
         let begun = Instant::now();
         let (mut most, mut is_cut) = (0, false);
         // For longer if the oldest part was not yet removed: a busy machine lets the program run seldom.
