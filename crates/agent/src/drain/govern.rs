@@ -130,7 +130,7 @@ pub(super) struct Governor {
     window_ns: u64,
     /// What decided that.
     bound: SamplingBound,
-    /// True while owners are looked at less often and everything else is recorded.
+    /// True while owners are looked at less often, whether anything is sampled or not.
     looks_slower: bool,
     intervals: VecDeque<Interval>,
     /// Intervals of the time over which the bounds have to hold.
@@ -204,10 +204,8 @@ impl Governor {
 
     /// By how many times fewer looks at the owners of locks are to be taken.
     fn fewer_looks(&self) -> u64 {
-        match self.window_ns {
-            0 if self.looks_slower => SLOWER,
-            window => window.div_ceil(FIRST_NS).clamp(if self.looks_slower { SLOWER } else { 1 }, SLOWEST),
-        }
+        let least = if self.looks_slower { SLOWER } else { 1 };
+        self.window_ns.div_ceil(FIRST_NS).clamp(least, SLOWEST)
     }
 
     /// True if more than a second's allowance was spent in the last second, of which `half` is the
