@@ -208,6 +208,15 @@ impl Governor {
         self.window_ns.div_ceil(FIRST_NS).clamp(least, SLOWEST)
     }
 
+    /// What is looked at for alarms: in the first interval only what hooks cost, since what the agent's
+    /// own threads spend on beginning the recording is no load that goes on.
+    fn load_that_goes_on(&self, (spent, bytes, time): At) -> At {
+        match self.held.is_empty() {
+            true => (spent.without_own_threads(), bytes, time),
+            false => (spent, bytes, time),
+        }
+    }
+
     /// True if more than a second's allowance was spent in the last second, of which `half` is the
     /// last half, at most, and longer windows could help.
     fn is_alarming(&self, second: Interval, half: Interval) -> bool {
@@ -342,11 +351,10 @@ impl Drain {
     pub(super) fn watch_budget(&mut self) {
         let now = clock::now();
         let is_due = self.recent.back().is_none_or(|latest| now.since(latest.2) >= WATCH);
-        // What the beginning of the recording costs is no load that goes on.
-        if self.governor.bounds.are_none() || self.governor.held.is_empty() || !is_due {
+        if self.governor.bounds.are_none() || !is_due {
             return;
         }
-        let latest = self.spent_by(now);
+        let latest = self.governor.load_that_goes_on(self.spent_by(now));
         self.recent.retain(|before| now.since(before.2) <= SECOND);
         let since =
             |length| self.recent.iter().find(|before| now.since(before.2) <= length).map(|at| between(*at, latest));
@@ -366,6 +374,10 @@ impl Drain {
     fn decide(&mut self, now: TimeNs, is_alarm: bool) {
         let latest = self.spent_by(now);
         let interval = between(std::mem::replace(&mut self.governed, latest), latest);
+        if self.governor.held.is_empty() {
+            // From the second interval on the agent's own threads count, too.
+            self.recent.clear();
+        }
         if let Some(window_ns) = self.governor.decide(interval, is_alarm) {
             self.recent.clear();
             self.sample_from(now + AHEAD, window_ns, self.governor.bound);

@@ -34,9 +34,21 @@ impl Spent {
         self.own_threads + self.calls.of_all()
     }
 
+    /// The same without the agent's own threads.
+    pub(super) fn without_own_threads(self) -> Spent {
+        Spent { own_threads: DurationNs::ZERO, ..self }
+    }
+
     /// How far the interval of 95 % around what hooks cost since then reaches to each side.
     pub(super) fn error_since(&self, before: Spent) -> DurationNs {
         (self.calls - before.calls).error()
+    }
+
+    /// For tests: what hooks cost is certain.
+    #[cfg(test)]
+    pub(super) fn made_up(process: DurationNs, own_threads: DurationNs, hooks: DurationNs) -> Spent {
+        let calls = CallCost { calls: 1_000, total: DurationNs(hooks.0 / ONE_IN), squares: 0 };
+        Spent { process, own_threads, calls }
     }
 
     /// How many calls of hooks there were since then, estimated.

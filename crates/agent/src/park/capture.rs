@@ -26,7 +26,7 @@ use headway_model::event::{
 };
 use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// The VM's thread, entered now if no event announced it.
@@ -142,7 +142,16 @@ pub fn end_platform(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
     }
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
-    end(&current, || slot.parks.known.swap(true, Ordering::Relaxed));
+    end(&current, || is_known_now(&slot.parks.known));
+}
+
+/// Notes that a park of the thread was seen to end; whether one was before. Only the thread itself
+/// does that, so no swap is needed, which is dearer.
+#[inline]
+fn is_known_now(known: &AtomicBool) -> bool {
+    let before = known.load(Ordering::Relaxed);
+    known.store(true, Ordering::Relaxed);
+    before
 }
 
 /// A virtual thread that kept its carrier is back.
@@ -223,7 +232,7 @@ pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
     let Some(place) = parks().virtuals.of_token(token) else { return };
     let VirtualPark { park, permit, .. } = place;
     let current = Current { agent, jni, slot, thread: ThreadId::NONE, is_virtual: true, park, permit };
-    end(&current, || place.known.swap(1, Ordering::Relaxed) != 0);
+    end(&current, || is_known_now(&place.known));
 }
 
 #[inline]

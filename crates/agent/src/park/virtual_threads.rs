@@ -14,7 +14,7 @@
 use crate::state::{InProgress, Permit};
 use headway_model::{Seq, ThreadId, TimeNs};
 use std::alloc::{alloc_zeroed, Layout};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Places. Memory is only used for those that were ever needed.
@@ -37,8 +37,8 @@ pub struct VirtualPark {
     pub park: InProgress,
     /// The permit given to it.
     pub permit: Permit,
-    /// 1 once a park of it was seen to end.
-    pub known: AtomicU64,
+    /// True once a park of it was seen to end.
+    pub known: AtomicBool,
 }
 
 impl VirtualPark {
@@ -61,7 +61,7 @@ impl VirtualPark {
         self.thread.store(0, Ordering::Release);
         self.permit.clear();
         self.checked.store(0, Ordering::Relaxed);
-        self.known.store(0, Ordering::Relaxed);
+        self.known.store(false, Ordering::Relaxed);
         self.thread.store(thread.0, Ordering::Release);
     }
 }

@@ -121,6 +121,25 @@ fn what_the_beginning_costs_is_no_reason_to_sample() {
     assert_eq!(governor.window_ns, 0);
 }
 
+/// A second's allowance, twice, within the first 50 ms: by hooks it is an alarm, by the agent's own
+/// threads, which name classes and threads then, it is none; from the second interval on either is.
+#[test]
+fn what_hooks_cost_is_an_alarm_from_the_beginning() {
+    let at = |ms: u64, own_threads: u64, hooks: u64| -> At {
+        let spent = Spent::made_up(DurationNs(ms * 1_000_000), DurationNs(own_threads), DurationNs(hooks));
+        (spent, 0, TimeNs(ms * 1_000_000))
+    };
+    let mut governor = governor(0.01);
+    let is_alarm = |governor: &Governor, latest: At| {
+        let recent = between(governor.load_that_goes_on(at(0, 0, 0)), governor.load_that_goes_on(latest));
+        governor.is_alarming(recent, recent)
+    };
+    assert!(is_alarm(&governor, at(50, 0, 25_000_000)));
+    assert!(!is_alarm(&governor, at(50, 25_000_000, 0)));
+    governor.keep(Interval::default());
+    assert!(is_alarm(&governor, at(50, 25_000_000, 0)));
+}
+
 /// A megabyte a second may be written, and a tenth of a CPU would write ten.
 #[test]
 fn a_file_that_grows_too_fast_is_sampled_and_stays_below_its_rate_over_ten_seconds() {
