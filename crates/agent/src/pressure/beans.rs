@@ -1,8 +1,8 @@
-//! The figures of `headway top` as a management bean, `headway:type=Pressure`.
+//! The metrics of `headway top` as a management bean, `headway:type=Pressure`.
 //!
-//! The bean's class comes with the agent, is defined in the boot loader and loads
-//! the JDK's management classes into the program: only where that was asked for
-//! (`jmx`). The picture of now is kept for it as long as somebody reads it.
+//! The agent contains the bean's class and defines it in the boot loader. This loads
+//! the JDK's management classes into the program, so it is done only with `jmx`.
+//! The current picture is kept up to date while somebody reads the bean.
 
 use crate::agent::{guarded_or as guarded, Agent};
 use crate::clock;
@@ -99,7 +99,7 @@ fn define(jni: Jni) -> Result<Class, String> {
     let class = defined.ok_or("this JVM comes without java.management")?;
     let native = |name, descriptor, function| Native { name, descriptor, function };
     let natives = [
-        native(c"figuresNow", c"()[D", figures_now as *const c_void),
+        native(c"metricsNow", c"()[D", metrics_now as *const c_void),
         native(c"locksNow", c"()[Ljava/lang/String;", locks_now as *const c_void),
         native(c"totalsNow", c"()[Ljava/lang/String;", totals_now as *const c_void),
         native(c"recording", c"()Ljava/lang/String;", recording as *const c_void),
@@ -122,9 +122,9 @@ fn switch(jni: Jni, class: Class, on: jint) -> Result<(), String> {
     }
 }
 
-/// `HeadwayBean.figuresNow`, in the order of its `FIGURES`.
-extern "system" fn figures_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
-    let figures = guarded(None, |_| {
+/// `HeadwayBean.metricsNow`, in the order of its `METRICS`.
+extern "system" fn metrics_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
+    let metrics = guarded(None, |_| {
         BEANS.read(|picture| {
             let threads = picture.threads;
             let counts = [threads.running, threads.blocked, threads.parked, threads.waiting, threads.sleeping];
@@ -135,15 +135,15 @@ extern "system" fn figures_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
             std::iter::once(picture.csp).chain(counted).collect::<Vec<f64>>()
         })
     });
-    let Some(figures) = figures else { return ptr::null_mut() };
-    let length = figures.len() as jsize;
+    let Some(metrics) = metrics else { return ptr::null_mut() };
+    let length = metrics.len() as jsize;
     // SAFETY: the environment of the native method that is now running; the
     // array has the length that is written.
     unsafe {
         let table = &(**env).v1_1;
         let array = (table.NewDoubleArray)(env, length);
         if !array.is_null() {
-            (table.SetDoubleArrayRegion)(env, array, 0, length, figures.as_ptr());
+            (table.SetDoubleArrayRegion)(env, array, 0, length, metrics.as_ptr());
         }
         array
     }

@@ -29,35 +29,35 @@ import javax.management.openmbean.TabularDataSupport;
 import javax.management.openmbean.TabularType;
 
 /**
- * The figures of {@code headway top} for JMX collectors, and operations to start, stop and dump a
- * recording. Defined by the agent in the boot loader, and only when it is asked for.
+ * The metrics of {@code headway top} for JMX clients, and operations to start, stop and dump a
+ * recording. The agent defines this class in the boot loader, only with {@code --jmx}.
  *
- * <p>The figures are those of the last interval. Reading them makes the agent go on keeping them; the
- * first read finds none yet.
+ * <p>The values are those of the last interval. A read makes the agent update them for five more
+ * minutes. The first read returns zeros.
  */
 public final class HeadwayBean implements DynamicMBean {
     private static final String NAME = "headway:type=Pressure";
-    private static final String[] FIGURES = {
+    private static final String[] METRICS = {
         "Csp", "ThreadsRunning", "ThreadsBlocked", "ThreadsParked", "ThreadsWaiting", "ThreadsSleeping", "Intervals",
         "IntervalNanos", "EventsLost", "BlockedNanosTotal", "ContentionsTotal", "WaitedNanosTotal", "PhasesTotal",
         "PhaseNanosTotal", "OwnCpuNanosTotal"
     };
     private static final String[] MEANINGS = {
-        "Critical section pressure of all locks together in the last interval, 0 to 1",
-        "Threads that run, are ready to, or are in native code",
-        "Threads that acquire a lock",
-        "Threads that are parked, waiting for something",
+        "Pressure of all locks in the last interval: blocked time divided by running time, 0 to 1",
+        "Threads that execute code, are ready to run, or are in I/O",
+        "Threads that are blocked on a lock",
+        "Threads that are parked, but not for a lock",
         "Threads in Object.wait",
-        "Threads that sleep",
-        "Intervals measured so far",
-        "Length of an interval",
-        "Events lost so far",
-        "Time that threads were blocked on locks; as all totals it only grows while a recording is under way",
-        "Acquisitions of locks that had to block",
-        "Time in Object.wait and in parks that acquire no lock",
-        "Phases of high pressure that began",
-        "Time in which some lock was in a phase of high pressure",
-        "CPU time of Headway's threads"
+        "Threads in Thread.sleep, or waiting for a task of the JVM",
+        "Intervals measured since the start of the recording",
+        "Length of an interval in nanoseconds",
+        "Events that were not recorded (dropped)",
+        "Blocked time on locks, added up over all threads, in nanoseconds since the start of the recording",
+        "Contentions: how often a thread was blocked on a lock",
+        "Time in waits, in nanoseconds: Object.wait, and parks for anything except a lock",
+        "Phases that have begun",
+        "Time in which at least one lock was in a phase, in nanoseconds",
+        "CPU time of Headway's threads in nanoseconds"
     };
     private static final String[] COLUMNS = {"id", "name", "class", "csp", "cspMax", "contender", "owner"};
 
@@ -73,25 +73,26 @@ public final class HeadwayBean implements DynamicMBean {
             SimpleType.STRING, SimpleType.STRING, SimpleType.STRING, SimpleType.DOUBLE, SimpleType.DOUBLE,
             SimpleType.STRING, SimpleType.STRING
         };
-        String[] says = {
-            "Number in this recording", "What a developer calls it", "Class of the lock object",
-            "Pressure in the last interval, 0 to 1", "Highest pressure of an interval so far",
-            "Method that acquires it", "Method that holds it"
+        String[] lockColumns = {
+            "Number in this recording", "Name of the lock", "Class of the lock",
+            "Pressure in the last interval, 0 to 1", "Highest pressure of all intervals so far",
+            "Method in which threads are blocked on it", "Method in which its owner acquired it"
         };
-        lockType = new CompositeType("Lock", "A lock", COLUMNS, says, types);
-        locksType = new TabularType("Locks", "Locks by their number", lockType, new String[] {"id"});
-        OpenType<?>[] ofTotals = {SimpleType.STRING, SimpleType.STRING, SimpleType.LONG, SimpleType.LONG};
-        String[] saysOfTotals = {
-            "Name of the locks, or their class; other: locks without a row",
-            "Method that owned them for most of an interval; empty if unknown",
-            "Time that threads were blocked on them", "Acquisitions that had to block"
+        lockType = new CompositeType("Lock", "A lock", COLUMNS, lockColumns, types);
+        locksType = new TabularType("Locks", "Locks by number", lockType, new String[] {"id"});
+        OpenType<?>[] totalColumnTypes = {SimpleType.STRING, SimpleType.STRING, SimpleType.LONG, SimpleType.LONG};
+        String[] totalColumns = {
+            "Name of the locks, or their class; other: all pairs without a row",
+            "Method in which the owner acquired the lock; empty if unknown",
+            "Blocked time in nanoseconds", "Number of contentions"
         };
-        totalType = new CompositeType("LockTotal", "Sums of the locks of one name", TOTALS, saysOfTotals, ofTotals);
+        totalType = new CompositeType(
+                "LockTotal", "Sums of one lock name and one owner method", TOTALS, totalColumns, totalColumnTypes);
         totalsType = new TabularType(
-                "LockTotals", "Sums by lock name and owner", totalType, new String[] {"lock", "ownerMethod"});
+                "LockTotals", "Sums by lock name and owner method", totalType, new String[] {"lock", "ownerMethod"});
     }
 
-    /** Called by the agent: registers the bean (1) or takes it out again (0); gives 0, or 1 if refused. */
+    /** Called by the agent: registers the bean (1) or removes it (0); returns 0, or 1 if refused. */
     static int register(int on) {
         try {
             MBeanServer server = ManagementFactory.getPlatformMBeanServer();
@@ -120,16 +121,16 @@ public final class HeadwayBean implements DynamicMBean {
         if (attribute.equals("LockTotals")) {
             return totals(totalsNow());
         }
-        for (int i = 0; i < FIGURES.length; i++) {
-            if (FIGURES[i].equals(attribute)) {
-                return figure(i, figuresNow());
+        for (int i = 0; i < METRICS.length; i++) {
+            if (METRICS[i].equals(attribute)) {
+                return metric(i, metricsNow());
             }
         }
         throw new AttributeNotFoundException(attribute);
     }
 
-    private static Object figure(int index, double[] figures) {
-        double value = figures == null ? 0 : figures[index];
+    private static Object metric(int index, double[] metrics) {
+        double value = metrics == null ? 0 : metrics[index];
         return index == 0 ? (Object) value : (Object) (long) value;
     }
 
@@ -178,7 +179,7 @@ public final class HeadwayBean implements DynamicMBean {
             try {
                 list.add(new Attribute(attribute, getAttribute(attribute)));
             } catch (AttributeNotFoundException unknown) {
-                // Left out, as the interface asks.
+                // The interface requires this.
                 continue;
             }
         }
@@ -210,26 +211,26 @@ public final class HeadwayBean implements DynamicMBean {
 
     @Override
     public MBeanInfo getMBeanInfo() {
-        OpenMBeanAttributeInfo[] attributes = new OpenMBeanAttributeInfo[FIGURES.length + 3];
-        for (int i = 0; i < FIGURES.length; i++) {
+        OpenMBeanAttributeInfo[] attributes = new OpenMBeanAttributeInfo[METRICS.length + 3];
+        for (int i = 0; i < METRICS.length; i++) {
             OpenType<?> type = i == 0 ? SimpleType.DOUBLE : SimpleType.LONG;
-            attributes[i] = new OpenMBeanAttributeInfoSupport(FIGURES[i], MEANINGS[i], type, true, false, false);
+            attributes[i] = new OpenMBeanAttributeInfoSupport(METRICS[i], MEANINGS[i], type, true, false, false);
         }
-        attributes[FIGURES.length] = new OpenMBeanAttributeInfoSupport(
+        attributes[METRICS.length] = new OpenMBeanAttributeInfoSupport(
                 "Locks", "Locks, highest pressure first", locksType, true, false, false);
-        attributes[FIGURES.length + 1] = new OpenMBeanAttributeInfoSupport(
-                "Recording", "The recording under way, empty if there is none", SimpleType.STRING, true, false, false);
-        attributes[FIGURES.length + 2] = new OpenMBeanAttributeInfoSupport(
-                "LockTotals", "Sums by lock name and owner; a bounded number of rows", totalsType, true, false, false);
-        OpenMBeanParameterInfo file = parameter("file", "Recording; %p, %t as on the command line; empty: the default");
-        OpenMBeanParameterInfo events = parameter("events", "Features joined by +, such as monitor+park; empty: the default");
+        attributes[METRICS.length + 1] = new OpenMBeanAttributeInfoSupport(
+                "Recording", "Path of the current recording; empty if there is none", SimpleType.STRING, true, false, false);
+        attributes[METRICS.length + 2] = new OpenMBeanAttributeInfoSupport(
+                "LockTotals", "Sums by lock name and owner method; a limited number of rows", totalsType, true, false, false);
+        OpenMBeanParameterInfo file = parameter("file", "File; may contain %p and %t, as on the command line; empty: the default");
+        OpenMBeanParameterInfo events = parameter("events", "Features of the agent protocol joined by +, such as monitor+park; empty: the default");
         OpenMBeanOperationInfo[] operations = {
-            operation("start", "Begins a recording", file, events),
-            operation("stop", "Ends the recording"),
-            operation("dump", "Copies the last minutes of the recording into a file", file)
+            operation("start", "Starts a recording", file, events),
+            operation("stop", "Stops the recording"),
+            operation("dump", "Copies what the recording contains so far into a file", file)
         };
         return new OpenMBeanInfoSupport(
-                HeadwayBean.class.getName(), "What keeps threads from making headway", attributes, null, operations, null);
+                HeadwayBean.class.getName(), "Locks on which threads are blocked, and recordings", attributes, null, operations, null);
     }
 
     private static OpenMBeanParameterInfo parameter(String name, String meaning) {
@@ -242,9 +243,9 @@ public final class HeadwayBean implements DynamicMBean {
                 name, meaning, parameters, SimpleType.VOID, MBeanOperationInfo.ACTION);
     }
 
-    // Bound by the agent. A sentence says what it cannot do.
+    // Registered by the agent. A returned sentence says what failed.
 
-    private static native double[] figuresNow();
+    private static native double[] metricsNow();
 
     private static native String[] locksNow();
 
