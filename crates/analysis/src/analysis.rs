@@ -14,7 +14,7 @@ use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, Stretch
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
-use crate::pressure::report::PressureReport;
+use crate::pressure::pressure_report::PressureReport;
 use crate::pressure::{java_version, Pressure, Recorded};
 use crate::report::Report;
 use crate::sampled::{Sampled, SamplingReport};
@@ -606,7 +606,7 @@ impl Analysis {
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
         let groups = LockGroups::new(&self.aggregate, self.replay.owners_by_id(), &mut self.names);
         let mut report = summary::summarise(self, range, running, open, &classes, &groups);
-        report.ledger = ledger::report(self, range, &classes, &splits, steal.as_ref());
+        report.ledger = ledger::assemble(self, range, &classes, &splits, steal.as_ref());
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
         report.pressure = pressure.filter(|_| !report.ledger.lives_unknown);
         report.steal = steal;

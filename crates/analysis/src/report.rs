@@ -8,14 +8,14 @@
 use crate::aspect::Aspect;
 use crate::findings::Gist;
 use crate::ledger::{EntryKind, Ledger, Quality};
-pub use crate::method::report::{
+pub use crate::method::sample_report::{
     OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath, LEAST_COVERAGE,
 };
 use crate::monitor::Kind;
 use crate::park::Synchronizer;
-use crate::pressure::report::PressureReport;
+use crate::pressure::pressure_report::PressureReport;
 use crate::sampled::SamplingReport;
-use crate::steal::report::StealReport;
+use crate::steal::steal_report::StealReport;
 pub use crate::virtual_threads::{PinReason, PinSite, VirtualThreadsReport};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -7,8 +7,8 @@ use crate::contract::{
 use crate::estimates;
 use crate::names::{bounded, Mentioned, Names};
 use headway_analysis::park::statistics::{BlockerStatistics, ParkTally};
-use headway_analysis::pressure::report::{LockPressure as ReportedLock, PhaseReport, PressureReport};
-use headway_analysis::steal::report::{self, StealReport};
+use headway_analysis::pressure::pressure_report::{LockPressure as ReportedLock, PhaseReport, PressureReport};
+use headway_analysis::steal::steal_report::{self, StealReport};
 use headway_model::TimeNs;
 
 /// Rows of each list that a page is given.
@@ -122,7 +122,7 @@ fn of_steal(steal: &StealReport) -> Steal {
     }
 }
 
-fn spent(totals: &report::Totals) -> Spent {
+fn spent(totals: &steal_report::Totals) -> Spent {
     Spent {
         cpu: totals.cpu_ns,
         corrected: totals.corrected_ns,
@@ -133,7 +133,7 @@ fn spent(totals: &report::Totals) -> Spent {
     }
 }
 
-fn transactions(kind: &report::TransactionReport) -> Transactions {
+fn transactions(kind: &steal_report::TransactionReport) -> Transactions {
     Transactions {
         name: bounded(&kind.kind),
         count: kind.count,
@@ -151,11 +151,11 @@ fn transactions(kind: &report::TransactionReport) -> Transactions {
     }
 }
 
-fn spread(spread: &report::Spread) -> Spread {
+fn spread(spread: &steal_report::Spread) -> Spread {
     Spread { total: spread.total_ns, p50: spread.p50_ns, p90: spread.p90_ns, p99: spread.p99_ns, max: spread.max_ns }
 }
 
-fn held_off(lock: &report::HeldOff) -> HeldOff {
+fn held_off(lock: &steal_report::HeldOff) -> HeldOff {
     HeldOff {
         lock: bounded(&lock.lock),
         blocked: lock.blocked_ns,

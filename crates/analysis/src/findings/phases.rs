@@ -2,7 +2,7 @@
 
 use super::words::{code, percent};
 use super::Grounds;
-use crate::pressure::report::{LockPressure, PhaseReport, PressureReport};
+use crate::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
 use crate::report::{Evidence, Finding, FindingKind, FindingStack, Report};
 use headway_model::DurationNs;
 

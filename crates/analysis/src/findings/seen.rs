@@ -5,7 +5,7 @@ use super::Grounds;
 use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::Quality;
-use crate::method::report::LEAST_COVERAGE;
+use crate::method::sample_report::LEAST_COVERAGE;
 use crate::names::{is_plumbing, Plumbing};
 use crate::report::{Evidence, OwnerActivity, Report};
 use rustc_hash::FxHashMap;

@@ -5,7 +5,7 @@ use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::{CpuUsers, EntryKind, Quality};
 use crate::report::{Evidence, Finding, FindingKind, Report};
-use crate::steal::report::{Named, QuotaReport, StealReport, Totals, Window};
+use crate::steal::steal_report::{Named, QuotaReport, StealReport, Totals, Window};
 use headway_model::DurationNs;
 use std::fmt::Write;
 

@@ -14,15 +14,15 @@
 //!
 //! * `accounts`: what each thread's own events say, while they are fed.
 //! * `lock`: how the blocked time of a lock is split.
-//! * `report`: the whole, at the end.
+//! * `assemble`: the whole, at the end.
 
 mod accounts;
+mod assemble;
 mod lock;
-mod report;
 
 pub(crate) use accounts::Accounts;
+pub(crate) use assemble::assemble;
 pub(crate) use lock::{LockSplit, OwnersDid};
-pub(crate) use report::report;
 
 use serde::Serialize;
 

@@ -16,8 +16,8 @@ mod compare;
 mod context;
 mod owners;
 mod profiler;
-pub(crate) mod report;
 mod rests;
+pub(crate) mod sample_report;
 mod samples;
 mod weight;
 
@@ -25,8 +25,8 @@ pub use call_tree::{CallTree, Context, Method, MethodTotal, Origin, TreeBuilder,
 pub use compare::{Agreement, Comparison, MethodChange, HOT_EDGE_THRESHOLD};
 pub(crate) use owners::Owners;
 pub use profiler::{Moment, Profile, ProfileOptions, ProfileThread, Profiler};
-pub use report::{flat, hot_paths};
 pub(crate) use rests::Rest;
+pub use sample_report::{flat, hot_paths};
 pub use samples::SampleCounts;
 pub(crate) use samples::Samples;
 pub use weight::{Grouping, Measure, Unit, Weight};

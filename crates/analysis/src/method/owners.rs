@@ -17,8 +17,8 @@
 //! level, ICPE 2016.)
 
 use super::context::{ContextTree, Step, ROOT};
-use super::report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::rests::{Rest, Rests};
+use super::sample_report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
 use crate::aggregate::{share, Range};

@@ -7,7 +7,7 @@
 //! Lawall, Muller: Continuously measuring critical section pressure with the
 //! Free-Lunch profiler, OOPSLA 2014.)
 //!
-//! The tempting alternatives mislead, see [`report::OlderMetrics`]: they tell
+//! The tempting alternatives mislead, see [`pressure_report::OlderMetrics`]: they tell
 //! how busy a lock is, not how much of the program's progress it costs.
 //!
 //! * `activity`: what each thread is doing, told by its own events; out of it
@@ -30,8 +30,8 @@ mod offline;
 pub mod online;
 mod parks;
 pub mod phases;
+pub mod pressure_report;
 mod recorded;
-pub mod report;
 mod tally;
 mod windows;
 

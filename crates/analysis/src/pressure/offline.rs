@@ -1,7 +1,7 @@
 //! All intervals of a recording, put into a report at its end.
 
 use super::phases::{fraction, Phase};
-use super::report::{LockPressure, OlderMetrics, PhaseReport, PressureReport};
+use super::pressure_report::{LockPressure, OlderMetrics, PhaseReport, PressureReport};
 use super::windows::{lives, Cell};
 use super::{LockCounts, Pressure};
 use crate::lock_groups::LockGroups;

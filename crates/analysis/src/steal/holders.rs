@@ -2,7 +2,7 @@
 //! it waits for is a CPU.
 
 use super::history::{Estimate, History};
-use super::report::HeldOff;
+use super::steal_report::HeldOff;
 use crate::monitor::{Kind, Slice, Stretch};
 use crate::names::Names;
 use headway_model::{LockId, ThreadId, TimeNs};

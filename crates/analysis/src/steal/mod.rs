@@ -7,14 +7,14 @@
 //! * `history`: what each thread used and lacked, interval by interval.
 //! * `transactions`: units of work that the application named, by kind.
 //! * `holders`: contentions whose owner was not running.
-//! * [`report`]: the result.
+//! * [`steal_report`]: the result.
 //!
 //! An interval is put together from the events of its threads and ends with
 //! that of the machine. It is divided when a watermark says that its samples
 //! have arrived.
 
 pub mod attribution;
-pub mod report;
+pub mod steal_report;
 
 mod history;
 mod holders;
@@ -29,9 +29,9 @@ use headway_model::{DurationNs, Event, LockId, ThreadId, TimeNs};
 use history::{History, Spent};
 use holders::Holders;
 pub(crate) use holders::OfLock;
-use report::{MachineTotals, Named, QuotaReport, StealReport, Totals, Window};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
+use steal_report::{MachineTotals, Named, QuotaReport, StealReport, Totals, Window};
 use transactions::Transactions;
 
 /// Intervals that wait for their samples.

@@ -1,7 +1,7 @@
 //! Transactions by kind: how long they took, and where that time went.
 
 use super::history::{History, Spent};
-use super::report::{Spread, TransactionReport};
+use super::steal_report::{Spread, TransactionReport};
 use hdrhistogram::Histogram;
 use headway_model::event::Transaction;
 use headway_model::{ThreadId, TimeNs};

@@ -4,7 +4,7 @@ use crate::arrival::{shuffled, Dice};
 use crate::simulation::{lock_id, play, Play};
 use crate::story;
 use headway_analysis::pressure::online::{Closed, OnlinePressure};
-use headway_analysis::pressure::report::{LockPressure, PressureReport};
+use headway_analysis::pressure::pressure_report::{LockPressure, PressureReport};
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Bound, Bounds, Options};
 use headway_model::event::*;

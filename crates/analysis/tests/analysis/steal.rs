@@ -3,7 +3,7 @@
 
 use headway_analysis::ledger::{EntryKind, Quality};
 use headway_analysis::report::FindingKind;
-use headway_analysis::steal::report::StealReport;
+use headway_analysis::steal::steal_report::StealReport;
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
 use headway_model::{DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
@@ -119,7 +119,7 @@ fn threads_groups_and_process_add_up_and_time_nobody_used_is_nobodys() {
     ];
     let events: Vec<Event> = seconds.iter().flat_map(Second::events).collect();
     let steal = steal(&events);
-    let shown = |row: &headway_analysis::steal::report::Named| {
+    let shown = |row: &headway_analysis::steal::steal_report::Named| {
         (row.name.clone(), row.totals.cpu_ns / MS, row.totals.steal_ns / MS, row.totals.run_queue_ns / MS)
     };
     let threads: Vec<_> = steal.threads.iter().map(shown).collect();

@@ -3,7 +3,7 @@
 
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
-use headway_analysis::pressure::report::{LockPressure, PhaseReport, PressureReport};
+use headway_analysis::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
 use std::fmt::Write;
 
 /// Lines of one chain at most.

@@ -4,7 +4,7 @@
 use super::details::more;
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
-use headway_analysis::steal::report::{HeldOff, Named, StealReport, Totals, TransactionReport};
+use headway_analysis::steal::steal_report::{HeldOff, Named, StealReport, Totals, TransactionReport};
 use std::fmt::Write;
 
 /// Columns before a thread's name.
@@ -181,7 +181,7 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_analysis::steal::report::{MachineTotals, QuotaReport, Spread};
+    use headway_analysis::steal::steal_report::{MachineTotals, QuotaReport, Spread};
 
     const MS: u64 = 1_000_000;
     const SCREEN: Screen = Screen { width: 100, colour: false, cut: true };

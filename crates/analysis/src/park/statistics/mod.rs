@@ -17,13 +17,13 @@
 //! Nothing here keeps events: a [`ParkTally`] adds parks up as they come, in
 //! the agent's draining thread or from a recording, within a bound.
 
+mod park_statistics_report;
 mod record;
-mod report;
 mod summary;
 mod table;
 mod tally;
 
+pub use park_statistics_report::{BlockerStatistics, ParkStatisticsReport};
 pub use record::{BlockerParks, FoldedParks};
-pub use report::{BlockerStatistics, ParkStatisticsReport};
 pub use summary::ParkSummary;
 pub use tally::{ParkTally, TallyOptions};

@@ -1,6 +1,6 @@
 //! The park statistics of a recording.
 
-use super::report::ParkStatisticsReport;
+use super::park_statistics_report::ParkStatisticsReport;
 use super::tally::{ParkTally, TallyOptions};
 use headway_model::{Dictionary, Event, TimeNs};
 

@@ -1,6 +1,6 @@
 //! Park statistics as an aligned table.
 
-use super::report::{BlockerStatistics, ParkStatisticsReport};
+use super::park_statistics_report::{BlockerStatistics, ParkStatisticsReport};
 use headway_model::quantity::percent;
 use headway_model::DurationNs;
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use super::{CpuUsers, Entry, EntryKind, Ledger, LockSplit, Quality};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
-use crate::steal::report::StealReport;
+use crate::steal::steal_report::StealReport;
 use crate::wait_class::WaitClasses;
 use headway_model::{LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,7 +36,7 @@ enum Who {
 }
 
 /// Puts the accounts together.
-pub(crate) fn report(
+pub(crate) fn assemble(
     analysis: &Analysis,
     range: Range,
     classes: &WaitClasses,
