@@ -58,7 +58,7 @@ const QUERIES: [string, Query][] = [
   ["lanes", { ask: "lanes", scope: whole({ kinds: ALL }), first: 0, count: 50, pixels: 100 }],
   ["some lanes", { ask: "lanes", scope: whole({ kinds: ALL, from: 2 * SECOND, to: 3 * SECOND }), first: 2, count: 3, pixels: 1000 }],
   ["inside owners", group(whole({ kinds: ["inside"] }), ["owner-method", "inside", "how"])],
-  ["what threads used and lost", group(whole({ kinds: ["ran", "stolen", "throttled", "queued"], from: 7 * SECOND + 5, to: 9 * SECOND }), ["contender-group", "kind", "time"], 7)],
+  ["CPU time and off-CPU time of threads", group(whole({ kinds: ["ran", "stolen", "throttled", "queued"], from: 7 * SECOND + 5, to: 9 * SECOND }), ["contender-group", "kind", "time"], 7)],
   ["transactions", group(whole({ kinds: ["transaction"] }), ["lock-name", "time"], 60)],
   ["whole", { ask: "whole", recording: 0 }],
   ["whole of hostile names", { ask: "whole", recording: 1 }],

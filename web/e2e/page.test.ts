@@ -117,16 +117,16 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
 
   it("shows what the environment took, of whom and when, and which owners had no CPU", async () => {
     const { page, context, complaints } = await visit(`${address()}#/steal`);
-    const lost = page.getByLabel("Off-CPU time by thread", { exact: true });
-    await lost.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
-    const whole = await lost.locator(".tablerow", { hasText: "request-*" }).innerText();
+    const offCpu = page.getByLabel("Off-CPU time by thread", { exact: true });
+    await offCpu.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
+    const whole = await offCpu.locator(".tablerow", { hasText: "request-*" }).innerText();
     expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
     expect(await page.locator("dl", { hasText: "CPUs" }).innerText()).toContain("The machine has 2 CPUs; the container may use 1.");
     expect(await row(page, "POST /stock").innerText()).toContain("60");
     await expect.poll(() => page.getByLabel("Locks whose owner had no CPU").innerText()).toContain("Stock.lock");
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
-    await lost.locator(".tablerow", { hasText: "request-6" }).waitFor();
-    expect(await lost.innerText()).not.toBe(whole);
+    await offCpu.locator(".tablerow", { hasText: "request-6" }).waitFor();
+    expect(await offCpu.innerText()).not.toBe(whole);
     // The same is said where the contention is looked at.
     await page.goto(`${address()}#/locks?lock=Stock&mode=longest.-total&range=8000000000-9000000000`);
     await page.locator("table a").first().click();

@@ -710,7 +710,10 @@ fn will_change(agent: &Agent, options: &Options) -> Vec<String> {
     let walks = options.takes_chains() && options.allows(Mechanism::Walker) && options.allows(Mechanism::VmStructs);
     let flag = "the VM flag DebugNonSafepoints, for code that the JVM compiles meanwhile".to_owned();
     let (hooks, parks) = (HOOKS.will_change(agent, options), parks().will_change(agent, options));
-    hooks.into_iter().chain(parks).chain(Some(flag).filter(|_| walks)).collect()
+    let sampling = plan::will_change(options);
+    let experiments = options.wants("causal").then(|| observer().will_change(options)).into_iter().flatten();
+    let flag = Some(flag).filter(|_| walks);
+    hooks.into_iter().chain(parks).chain(flag).chain(sampling).chain(experiments).collect()
 }
 
 fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {

@@ -58,6 +58,10 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
         );
         let waits = run(&["record", "-d", "300ms", "-e", "park", "-q", "-o", "parks.jfr", &pid]).stderr;
         assert!(waits.contains("Unsafe.park") && !waits.contains("ObjectMonitor"), "{waits}");
+        assert!(waits.contains("files for perf_event") && !waits.contains("SIGPROF"), "{waits}");
+        let timed =
+            run(&["record", "-d", "300ms", "-e", "cpu", "--engine", "signal", "-q", "-o", "cpu.jfr", &pid]).stderr;
+        assert!(timed.contains("timers and a handler of SIGPROF") && !timed.contains("perf_event"), "{timed}");
         assert!(recorded.stderr.contains("of CPU time"), "{}", recorded.stderr);
         assert!(
             unwrapped(&recorded.stdout).contains("`Contended.rebuild` owned it"),

@@ -1,4 +1,4 @@
-//! What each thread used and lost, interval by interval, as rows; and which
+//! CPU time and off-CPU time of each thread, interval by interval, as rows; and which
 //! holders of locks were probably not running.
 
 use crate::contract::{How, Kind};
@@ -23,7 +23,7 @@ pub(crate) struct Interval {
 impl Interval {
     /// Stolen time and the larger of the other two: most kernels count what the
     /// quota held back as waiting for a CPU, too.
-    fn lost(&self) -> u64 {
+    fn off_cpu(&self) -> u64 {
         self.stolen + self.throttled.max(self.queued)
     }
 
@@ -118,7 +118,7 @@ impl Measured {
     }
 
     /// How long the holder was probably ready but not running: in each interval
-    /// the part of its ready time that was lost, but no more than was lost.
+    /// the part of its ready time that was off-CPU, but no more than that.
     fn off_cpu(&self, row: &Row) -> f64 {
         let Some(intervals) = self.threads.get(&row.owner) else { return 0.0 };
         let (from, to) = (row.start, row.start + row.span.max(1));
@@ -127,10 +127,10 @@ impl Measured {
         during
             .map(|interval| {
                 let overlap = (interval.end.min(to) - interval.start.max(from)) as f64;
-                let lost = interval.lost() as f64;
-                let ready = interval.ran as f64 + lost;
+                let off_cpu = interval.off_cpu() as f64;
+                let ready = interval.ran as f64 + off_cpu;
                 if ready > 0.0 {
-                    (overlap * lost / ready).min(lost)
+                    (overlap * off_cpu / ready).min(off_cpu)
                 } else {
                     0.0
                 }

@@ -129,7 +129,7 @@ fn spent(totals: &steal_report::Totals) -> Spent {
         stolen: totals.steal_ns,
         throttled: totals.throttled_ns,
         queued: totals.run_queue_ns,
-        lost_share: totals.runnable_share,
+        off_cpu_share: totals.runnable_share,
     }
 }
 
@@ -140,7 +140,7 @@ fn transactions(kind: &steal_report::TransactionReport) -> Transactions {
         not_ended: kind.not_ended,
         without_cpu: kind.without_cpu,
         wall: spread(&kind.wall),
-        lost: spread(&kind.runnable),
+        off_cpu: spread(&kind.runnable),
         corrected: kind.corrected_ns,
         blocked: kind.blocked_ns,
         parked: kind.parked_ns,

@@ -70,7 +70,7 @@ struct Arguments {
 }
 
 fn day(text: &str) -> Result<Day, String> {
-    text.parse().map_err(|()| format!("\"{text}\" is no day: write 2026-01-31"))
+    text.parse().map_err(|()| format!("\"{text}\" is not a date: write it as 2026-01-31"))
 }
 
 impl Arguments {

@@ -49,7 +49,7 @@ impl Day {
         let of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
         let of_era = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
         let found = Day(era * 146_097 + of_era - 719_468);
-        // The 30th of February is no day.
+        // There is no 30th of February.
         (found.civil() == (year, month, day)).then_some(found)
     }
 }

@@ -67,12 +67,12 @@ describe("states of threads", () => {
     const time = states(blocked, context, 1, true);
     expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
-  it("lost time is stolen time and the larger of the other two", () => {
+  it("off-CPU time is steal and the larger of the other two", () => {
     const rows = spentOf(groups([
       [[3, kind("ran")], 60], [[3, kind("stolen")], 10], [[3, kind("throttled")], 5], [[3, kind("queued")], 30],
       [[4, kind("ran")], 90],
     ]));
-    expect(rows.map(({ value, lost, share }) => [value, lost, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
+    expect(rows.map(({ value, offCpu, share }) => [value, offCpu, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
   });
   it("the machine has as many CPUs as its time has seconds per second", () => {
     const machine = { busy: 30e9, stolen: 1e9, idle: 8.9e9 };

@@ -1,10 +1,10 @@
-// What threads used and lost, from groups by something and kind.
+// CPU time and off-CPU time of threads, from groups by something and kind.
 import { KINDS, type Groups, type Kind, type Steal } from "./contract";
 
 /** Kinds of rows that the agent measures, interval by interval. */
 export const MEASURED: Kind[] = ["ran", "stolen", "throttled", "queued"];
-/** Those that are lost time. */
-export const LOST: Kind[] = ["stolen", "throttled", "queued"];
+/** Those in which a thread was ready to run, but off-CPU. */
+export const OFF_CPU: Kind[] = ["stolen", "throttled", "queued"];
 
 export interface SpentRow {
   value: number;
@@ -12,8 +12,8 @@ export interface SpentRow {
   stolen: number;
   throttled: number;
   queued: number;
-  /** Stolen time and the larger of the other two, which most kernels count twice. */
-  lost: number;
+  /** Steal and the larger of the other two, which most kernels count twice. */
+  offCpu: number;
   /** As part of the time in which it could have run. */
   share: number;
 }
@@ -25,13 +25,13 @@ export function cpusOf({ machine, quota, coveredNs }: Pick<Steal, "machine" | "q
   return { machine: cpus > 0 ? cpus : null, limit: quota && quota.quota > 0 && quota.period > 0 ? quota.quota / quota.period : null };
 }
 
-/** Rows of groups by something, then kind; most lost time first. */
+/** Rows of groups by something, then kind; most off-CPU time first. */
 export function spentOf(groups: Groups): SpentRow[] {
   const rows = new Map<number, SpentRow>();
   groups.value.forEach((value, at) => {
     const parent = groups.parent[at]!;
     if (parent < 0) {
-      rows.set(at, { value, ran: 0, stolen: 0, throttled: 0, queued: 0, lost: 0, share: 0 });
+      rows.set(at, { value, ran: 0, stolen: 0, throttled: 0, queued: 0, offCpu: 0, share: 0 });
       return;
     }
     const row = rows.get(parent);
@@ -39,10 +39,10 @@ export function spentOf(groups: Groups): SpentRow[] {
     if (row && (kind === "ran" || kind === "stolen" || kind === "throttled" || kind === "queued")) row[kind] = groups.total[at]!;
   });
   for (const row of rows.values()) {
-    row.lost = row.stolen + Math.max(row.throttled, row.queued);
-    row.share = row.lost > 0 ? row.lost / (row.lost + row.ran) : 0;
+    row.offCpu = row.stolen + Math.max(row.throttled, row.queued);
+    row.share = row.offCpu > 0 ? row.offCpu / (row.offCpu + row.ran) : 0;
   }
-  return [...rows.values()].sort((a, b) => b.lost - a.lost || b.ran - a.ran);
+  return [...rows.values()].sort((a, b) => b.offCpu - a.offCpu || b.ran - a.ran);
 }
 
 /** Totals over time of each value of the first level. */

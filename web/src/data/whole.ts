@@ -335,9 +335,9 @@ throttled: number,
  */
 queued: number, 
 /**
- * Part of the ready time that was lost.
+ * Part of the ready time that was off-CPU.
  */
-lostShare: number, };
+offCpuShare: number, };
 
 /**
  * Transactions of one kind.
@@ -364,9 +364,9 @@ withoutCpu: number,
  */
 wall: Spread, 
 /**
- * What the environment took of each.
+ * How long each was runnable, but off-CPU.
  */
-lost: Spread, 
+offCpu: Spread, 
 /**
  * CPU time without stolen time, of all together.
  */

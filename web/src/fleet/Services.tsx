@@ -16,7 +16,7 @@ const COLUMNS: Column<ServiceRow, ColumnOf<"services">>[] = [
   number("hosts", "hosts", "Hosts with such JVMs", (row) => row.hosts, undefined, "60px"),
   text("first_us", "first", "The first minute, in UTC", (row) => utc(row.first_us), "138px"),
   text("last_us", "last", "The last minute, in UTC", (row) => utc(row.last_us), "138px"),
-  number("running_ns", "running", "Running time of all threads: their life without waits", (row) => row.running_ns, duration),
+  number("running_ns", "running", "Running time: lifetime of platform threads without their waits", (row) => row.running_ns, duration),
   number("blocked_ns", "blocked", "Blocked time of all threads", (row) => row.blocked_ns, duration),
   { id: "blocked_share", title: "share", why: "Blocked time per running time; unknown if running time is", width: "92px", value: (row) => row.blocked_share ?? -1,
     cell: (row) => <span class="number">{row.blocked_share === null ? "unknown" : <>{percent(row.blocked_share)}<Bar part={row.blocked_share} /></>}</span> },

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Kind, type Scope, type Steal as Taken } from "../data/contract";
 import { average } from "../data/intervals";
-import { cpusOf, linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
+import { cpusOf, linesOver, OFF_CPU, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
@@ -61,7 +61,7 @@ function Facts({ steal }: { steal: Taken }) {
     <section class="card">
       <h2 title="Time in which threads were ready and did not run: taken by the hypervisor, by the container's quota, or by other threads">What the environment took</h2>
       <p class="lead">
-        The process was ready for {duration(process.corrected + lostOf(process))} and off-CPU for <b>{percent(process.lostShare)}</b> of it.
+        The process was ready for {duration(process.corrected + offCpuOf(process))} and off-CPU for <b>{percent(process.offCpuShare)}</b> of it.
       </p>
       <dl>
         <Fact name="CPUs" value={cpusText(steal)} />
@@ -84,7 +84,7 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-function lostOf({ stolen, throttled, queued }: { stolen: number; throttled: number; queued: number }): number {
+function offCpuOf({ stolen, throttled, queued }: { stolen: number; throttled: number; queued: number }): number {
   return stolen + Math.max(throttled, queued);
 }
 
@@ -139,7 +139,7 @@ function Threads() {
   const [tab = "", rest = ""] = view.value.mode.split(".");
   const single = tab === "threads";
   const by = single ? ("contender-thread" as const) : ("contender-group" as const);
-  const sparks = overTime(scopeOf(view.value, whole, LOST), [by], MOST, SPARKS);
+  const sparks = overTime(scopeOf(view.value, whole, OFF_CPU), [by], MOST, SPARKS);
   const answers = useAnswers(grouping(scopeOf(view.value, whole, MEASURED), [by, "kind"], MOST), sparks.query);
   const rows = useMemo((): Row[] => {
     if (!answers) return [];
@@ -155,8 +155,8 @@ function Threads() {
     time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
-    { id: "offCpu", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.lost,
-      cell: (row) => <span class="number">{duration(row.lost)}</span> },
+    { id: "offCpu", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.offCpu,
+      cell: (row) => <span class="number">{duration(row.offCpu)}</span> },
     { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
       cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
   ];
@@ -176,7 +176,7 @@ function Threads() {
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
             {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
-            <button type="button" class="small push" title="Download as CSV" onClick={() => save("stolen.csv", "text/csv", csv([["name", "cpu_ns", "stolen_ns", "throttled_ns", "run_queue_ns", "lost_share"], ...rows.map((row) => [row.name, row.ran, row.stolen, row.throttled, row.queued, row.share])]))}>CSV</button>
+            <button type="button" class="small push" title="Download as CSV" onClick={() => save("steal.csv", "text/csv", csv([["name", "cpu_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_ns", "off_cpu_share"], ...rows.map((row) => [row.name, row.ran, row.stolen, row.throttled, row.queued, row.offCpu, row.share])]))}>CSV</button>
           </p>
         </>
       )}

@@ -55,7 +55,7 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
   const number = (id: Id, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told, Id> => ({
     id, title, why, width, value, cell: (row) => <span class="number">{format(value(row))}</span>,
   });
-  const lost = (row: Told) => row.stolen + Math.max(row.throttled, row.queued);
+  const offCpu = (row: Told) => row.stolen + Math.max(row.throttled, row.queued);
   return [
     { id: "name", title: "transaction", why: "What the program calls it", width: "minmax(110px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
     { id: "line", title: "over time", why: "How many were under way, over the recording", width: "100px", value: () => 0, cell: (row) => <Sparkline values={lines.get(row.name) ?? []} colour={COLOURS.transaction} label={`${row.name} over time`} width={92} /> },
@@ -71,15 +71,15 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
     number("stolen", "stolen", "Time the hypervisor took, of all", (row) => row.stolen),
     number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
     number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
-    number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => lost(row) / Math.max(1, row.wall.total), percent, "58px"),
-    number("offCpu99", "off-CPU 99%", "99 of 100 were runnable but off-CPU for no more than this", (row) => row.lost.p99),
+    number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => offCpu(row) / Math.max(1, row.wall.total), percent, "58px"),
+    number("offCpu99", "off-CPU 99%", "99 of 100 were runnable but off-CPU for no more than this", (row) => row.offCpu.p99),
   ];
 }
 
 function tableOf(rows: Told[]): (string | number)[][] {
-  const head = ["transaction", "count", "p50_ns", "p90_ns", "p99_ns", "max_ns", "wall_ns", "cpu_ns", "blocked_ns", "parked_ns", "waited_ns", "stolen_ns", "throttled_ns", "run_queue_ns", "lost_p99_ns", "not_ended"];
+  const head = ["transaction", "count", "p50_ns", "p90_ns", "p99_ns", "max_ns", "wall_ns", "cpu_ns", "blocked_ns", "parked_ns", "waited_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_p99_ns", "not_ended"];
   const lines = rows.map((row) => [
-    row.name, row.count, row.wall.p50, row.wall.p90, row.wall.p99, row.wall.max, row.wall.total, row.corrected, row.blocked, row.parked, row.waited, row.stolen, row.throttled, row.queued, row.lost.p99, row.notEnded,
+    row.name, row.count, row.wall.p50, row.wall.p90, row.wall.p99, row.wall.max, row.wall.total, row.corrected, row.blocked, row.parked, row.waited, row.stolen, row.throttled, row.queued, row.offCpu.p99, row.notEnded,
   ]);
   return [head, ...lines];
 }

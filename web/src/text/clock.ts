@@ -13,7 +13,7 @@ export function parseUtc(text: string): number | null {
   const match = /^\s*(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}))?\s*$/.exec(text);
   if (!match) return null;
   const ms = Date.parse(`${match[1]}T${match[2] ?? "00:00"}Z`);
-  // The 30th of February is no day.
+  // There is no 30th of February.
   return Number.isNaN(ms) || !utc(ms * 1000).startsWith(match[1]!) ? null : ms * 1000;
 }
 

@@ -37,6 +37,9 @@ pub trait Observer: Default {
     /// What ends it when dropped.
     type Running;
 
+    /// What [`Observer::prepare`] changes in the process.
+    fn will_change(&self, options: &Options) -> Vec<String>;
+
     /// Gets ready for a recording.
     ///
     /// # Errors

@@ -89,6 +89,11 @@ fn meant(name: &str) -> Option<(Where, Counting)> {
     is_named.then(|| (Where::Class(class.replace('.', "/")), Counting::Method(method.to_owned())))
 }
 
+/// True if this progress point is a method or a line, and not a name that the program says itself.
+pub fn is_in_bytecode(name: &str) -> bool {
+    meant(name).is_some()
+}
+
 impl Counted {
     fn lock(&self) -> MutexGuard<'_, Vec<Wanted>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)

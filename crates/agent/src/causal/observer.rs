@@ -2,7 +2,7 @@
 
 use super::experiments::{self, ExperimentsHandle};
 use super::targets::{Matcher, Seen};
-use super::{nearby, pay, points, Causal, UNBLOCKER};
+use super::{counted, nearby, pay, points, Causal, UNBLOCKER};
 use crate::agent::{Agent, Observer, Sampled};
 use crate::clock;
 use crate::definitions::Definitions;
@@ -21,6 +21,17 @@ impl Observer for Causal {
     type Matcher = Matcher;
     type Seen = Seen;
     type Running = ExperimentsHandle;
+
+    fn will_change(&self, options: &Options) -> Vec<String> {
+        let is_changed = options.causal.points().iter().any(|name| counted::is_in_bytecode(name));
+        let points = is_changed.then(|| "the bytecode of classes with progress points".to_owned());
+        let always = [
+            "the native functions of java.lang.Thread.start0 and of Thread.sleep",
+            "the handler of SIGURG, a signal that delays threads (the handler stays)",
+            "calls of libnio to functions such as read and poll, when the JVM has loaded libnio",
+        ];
+        points.into_iter().chain(always.map(str::to_owned)).collect()
+    }
 
     fn prepare(
         &self,
@@ -219,5 +230,25 @@ impl Observer for Causal {
     #[inline]
     fn visit(point: usize) {
         points::visit(point);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_names_bytecode_only_where_it_is_changed() {
+        let changes = |progress: &str| {
+            let options = Options::parse(&format!("status,events=causal,progress={progress}")).unwrap();
+            crate::causal::causal().will_change(&options)
+        };
+        let is_changed = |progress| changes(progress).iter().any(|change| change.contains("bytecode"));
+        assert!(is_changed("com.acme.Shop.order"));
+        assert!(is_changed("Shop.java:42"));
+        assert!(!is_changed("order"));
+        for word in ["Thread.start0", "SIGURG", "libnio"] {
+            assert!(changes("order").iter().any(|change| change.contains(word)), "{word}");
+        }
     }
 }

@@ -100,9 +100,8 @@ pub const EAGER_INTERVAL_NS: u64 = 1_000_000;
 
 /// Decides, and says so. `None` if nothing is to be sampled, or cannot be.
 pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
-    let locks = options.wants("monitor") || options.wants("park");
-    let owners = locks && !options.wants("wall") && !options.is_pressure_alone() && options.parks_to.is_none();
-    if !options.wants("cpu") && !options.wants("wall") {
+    let owners = samples_owners(options);
+    if !samples_all(options) {
         return if owners { of_owners(agent, options) } else { (None, Vec::new()) };
     }
     let state = |state, detail: String| MechanismState { name: "cpu".to_owned(), state, detail };
@@ -115,9 +114,7 @@ pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<
     let eager = options.wants("causal");
     let interval_ns = options.interval_ns.unwrap_or(if eager { EAGER_INTERVAL_NS } else { DEFAULT_INTERVAL_NS });
     let wall = options.wants("wall");
-    // Experiments hang on samples that come at once.
-    let engine = if eager { Engine::Auto } else { options.engine };
-    let (source, said) = match engine {
+    let (source, said) = match engine(options) {
         Engine::Auto | Engine::Perf => by_the_kernel(options, interval_ns),
         Engine::Signal => (Source::Timer, (State::On, format!("as asked, {BY_SIGNALS}"))),
         Engine::Agct => by_call_traces(agent, jni, options, interval_ns),
@@ -128,6 +125,46 @@ pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<
     let owners = owners && !eager;
     let plan = Plan { source, interval_ns, wall, owners, only_owners: false, eager };
     (Some(plan), vec![state(said.0, detail)])
+}
+
+/// What sampling changes in the process. Whether the kernel allows perf_event is not tried here.
+pub fn will_change(options: &Options) -> Option<String> {
+    if !options.allows(Mechanism::VmStructs) {
+        return None;
+    }
+    let perf = options.allows(Mechanism::Perf);
+    if !samples_all(options) {
+        let owners = samples_owners(options) && options.allows(Mechanism::Owners) && perf;
+        return owners.then(|| OPENED_FOR_OWNERS.to_owned());
+    }
+    let changed = match engine(options) {
+        Engine::Auto | Engine::Perf if perf => OPENED_OR_TIMERS,
+        Engine::Auto | Engine::Perf | Engine::Signal | Engine::Agct => TIMERS,
+        Engine::Jvmti | Engine::Handshake => return None,
+    };
+    Some(changed.to_owned())
+}
+
+const OPENED_FOR_OWNERS: &str = "files for perf_event (the kernel's sampling), where it is allowed";
+const OPENED_OR_TIMERS: &str = "files for perf_event (the kernel's sampling); where it is denied, timers and a \
+                                handler of SIGPROF";
+const TIMERS: &str = "timers and a handler of SIGPROF";
+
+fn samples_all(options: &Options) -> bool {
+    options.wants("cpu") || options.wants("wall")
+}
+
+fn samples_owners(options: &Options) -> bool {
+    let locks = options.wants("monitor") || options.wants("park");
+    locks && !options.wants("wall") && !options.is_pressure_alone() && options.parks_to.is_none()
+}
+
+/// Experiments hang on samples that come at once.
+fn engine(options: &Options) -> Engine {
+    match options.wants("causal") {
+        true => Engine::Auto,
+        false => options.engine,
+    }
 }
 
 /// Owners are sampled where everything about them is known, and else not: whoever
@@ -220,4 +257,27 @@ fn try_perf(interval_ns: u64) -> Result<bool, String> {
 
 fn denied(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(options: &str) -> String {
+        will_change(&Options::parse(&format!("status,{options}")).unwrap()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_preview_names_what_samples_need() {
+        assert_eq!(changed("events=monitor+park"), OPENED_FOR_OWNERS);
+        assert_eq!(changed("events=monitor,disable=owners"), "");
+        assert_eq!(changed("events=steal"), "");
+        assert_eq!(changed("events=cpu"), OPENED_OR_TIMERS);
+        assert_eq!(changed("events=wall,engine=signal"), TIMERS);
+        assert_eq!(changed("events=cpu,disable=perf"), TIMERS);
+        assert_eq!(changed("events=cpu,engine=handshake"), "");
+        assert_eq!(changed("events=cpu,safe"), "");
+        // Experiments choose the engine themselves.
+        assert_eq!(changed("events=causal,engine=jvmti"), OPENED_OR_TIMERS);
+    }
 }

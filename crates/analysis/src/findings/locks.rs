@@ -456,9 +456,9 @@ impl Group {
             details.push(format!("blocked time: {}", evidence::split_text(&self.split)));
         }
         details.push(format!(
-            "{} blocked {}, mean {}, longest {}",
+            "{} of {}, mean {}, longest {}",
+            count(self.count, "contention"),
             count(self.contenders.len() as u64, "thread"),
-            times(self.count),
             self.mean(),
             DurationNs(self.max),
         ));
@@ -486,14 +486,6 @@ impl Group {
         // Of a lock that is mostly free it matters who had it before.
         let whose = if kind == FindingKind::HandOff { "released by" } else { "owned by" };
         [stack(whose, owner), stack("blocked in", waiter)].into_iter().flatten().collect()
-    }
-}
-
-fn times(n: u64) -> String {
-    if n == 1 {
-        "once".to_owned()
-    } else {
-        count(n, "time")
     }
 }
 

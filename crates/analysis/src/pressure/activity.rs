@@ -31,11 +31,11 @@ pub(super) enum Role {
 
 /// Takes in how threads spent their time, each moment of a thread once.
 pub(super) trait Spent {
-    /// An acquisition had to block.
+    /// A contention begins.
     fn fails(&mut self, lock: LockId) {
         self.fail(lock, 1);
     }
-    /// So many acquisitions had to block.
+    /// So many contentions, of which there is only the number.
     fn fail(&mut self, lock: LockId, count: u64);
     /// A thread spent a span acquiring a lock.
     fn acquired(&mut self, role: Role, lock: LockId, chain: ChainId, span: (TimeNs, TimeNs), in_monitor: bool);

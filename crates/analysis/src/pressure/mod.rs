@@ -72,7 +72,7 @@ impl Default for PressureOptions {
 /// Counts of one lock, over the whole range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockCounts {
-    /// Acquisitions that had to block.
+    /// Contentions.
     pub failed: u64,
     /// Time under the lock that somebody provably spent while others waited,
     /// once for each of those others.
@@ -215,7 +215,7 @@ impl Pressure {
         self.counts.remove(&lock).map_or(0, |counts| counts.failed - counts.counted)
     }
 
-    /// Acquisitions of a lock that had to block, since this was asked last.
+    /// Contentions on a lock, since this was asked last.
     pub(crate) fn new_contentions(&mut self, lock: LockId) -> u64 {
         let Some(counts) = self.counts.get_mut(&lock) else { return 0 };
         counts.failed - std::mem::replace(&mut counts.counted, counts.failed)

@@ -102,8 +102,7 @@ pub struct PhaseReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OlderMetrics {
-    /// Acquisitions that had to block; absent where the recording holds
-    /// ready-made windows only.
+    /// Number of contentions; absent if the recording has windows only (`-e pressure`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_acquisitions: Option<u64>,
     /// All acquisitions. An uncontended one leaves no event, by design, so this

@@ -373,6 +373,9 @@ impl Capture {
         AgentOptions::new("status")
             .with_some("events", self.event_words())
             .with_some("disable", self.disabled())
+            .with_some("engine", self.engine)
+            .with_some("progress", joined(self.experiments.as_ref().map(|wishes| &wishes.progress), ";"))
+            .with_some("latency", joined(self.experiments.as_ref().map(|wishes| &wishes.latency), ";"))
             .with_flag("safe", self.safe)
     }
 

@@ -33,8 +33,8 @@ Examples:
 
 Ctrl-C stops early; the recording is kept and its report shown. Then the changed
 functions, methods, class and VM flag are restored and the agent's threads end;
-the library, at most two small classes and up to 72 KB of code pages stay until
-the JVM ends. If the agent had been loaded before, it stays ready for the next
+the library, at most two small classes (three with --jmx) and up to 72 KB of code
+pages stay until the JVM ends. If the agent had been loaded before, it stays ready for the next
 recording, and the JVM keeps reporting starts and ends of threads to it.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
@@ -138,10 +138,15 @@ impl Record {
             destination.display()
         ));
         if jvm.agent_path.is_none() {
-            terminal::note(
-                "libheadway.so is loaded into the process. It stays there afterwards, idle, with at most two small classes \
-                 and up to 72 KB of code pages.",
-            );
+            let classes = match (self.capture.jmx, self.capture.experiments.is_some()) {
+                (false, false) => "two",
+                (true, true) => "four",
+                _ => "three",
+            };
+            terminal::note(&format!(
+                "libheadway.so is loaded into the process. It stays there afterwards, idle, with at most {classes} small \
+                 classes and up to 72 KB of code pages."
+            ));
         }
     }
 

@@ -222,8 +222,8 @@ pub struct Spent {
     pub throttled: u64,
     /// Time ready and waiting for a CPU.
     pub queued: u64,
-    /// Part of the ready time that was lost.
-    pub lost_share: f64,
+    /// Part of the ready time that was off-CPU.
+    pub off_cpu_share: f64,
 }
 
 /// Transactions of one kind.
@@ -241,8 +241,8 @@ pub struct Transactions {
     pub without_cpu: u64,
     /// How long they took.
     pub wall: Spread,
-    /// What the environment took of each.
-    pub lost: Spread,
+    /// How long each was runnable, but off-CPU.
+    pub off_cpu: Spread,
     /// CPU time without stolen time, of all together.
     pub corrected: u64,
     /// Time blocked acquiring monitors and locks of `java.util.concurrent`.
