@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Sequence
 
 import matplotlib
 
@@ -15,6 +16,9 @@ import pandas as pd  # noqa: E402 (the drawing back end is chosen first)
 from matplotlib import pyplot  # noqa: E402
 
 INCH_PER_LINE = 0.17
+
+Line = Sequence[tuple[float, float]]
+"""Points of a line."""
 
 
 def overhead_chart(rows: pd.DataFrame, title: str) -> str:
@@ -56,6 +60,26 @@ def bars(frame: pd.DataFrame, title: str, label: str, stacked: bool = False) -> 
     axes.set_title(title)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     return svg(figure)
+
+
+def spent_chart(one: Line, ten: Line, windows: Line, rises: Sequence[float]) -> str:
+    """What a recording costs over time as an SVG, in % of its budget: of each second, and of the ten seconds before;
+    below it, the length of its windows in ms. A moment at which the load grew is a dotted line. Times are in seconds."""
+    drawing, (spent, length) = pyplot.subplots(2, 1, figsize=(9, 4.5), sharex=True, height_ratios=(2, 1), layout="constrained")
+    spent.plot(*zip(*one), lw=0.9, color="0.55", label="the second before")
+    spent.plot(*zip(*ten), lw=1.8, color="tab:blue", label="the ten seconds before")
+    spent.axhline(100, color="tab:red", lw=0.8)
+    spent.set_yscale("symlog", linthresh=200)
+    spent.set_ylim(bottom=0)
+    spent.set_ylabel("spent, % of the budget")
+    spent.legend(fontsize=7)
+    length.step(*zip(*windows), where="post", lw=1.2, color="tab:green")
+    length.set_ylabel("window, ms")
+    length.set_xlabel("seconds since the recording began; dotted: the load grows a thousandfold")
+    for axes in (spent, length):
+        for rise in rises:
+            axes.axvline(rise, color="0.3", lw=0.8, ls=":")
+    return svg(drawing)
 
 
 def svg(figure: pyplot.Figure) -> str:

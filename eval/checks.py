@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Iterator, Optional, Sequence
 
+import budget
 from profilers import ProfilerError, agent_load
 from program import Program
 from workloads import WORKLOADS, Workload
@@ -543,6 +544,7 @@ LOCK_EVENTS = "events=monitor+park"
 SAMPLES = "events=cpu,interval=1000000"
 PROBED = ("h2", "queued-monitor")
 BUSIEST = "queued-monitor"
+BUDGET_S = 5 * budget.TURN_S
 
 
 @dataclass(frozen=True)
@@ -589,6 +591,12 @@ def warm_up(machine: Machine, program: Program) -> None:
     program.await_ready()
     time.sleep(WARM_UP_S)
     program.command(agent_load(machine.agent, "status"))
+
+
+def budget_kept(machine: Machine, jdk: int) -> dict[str, float]:
+    """A budget of 1 % under a load that changes a thousandfold."""
+    with machine.directory() as directory:
+        return budget.summary(budget.record(machine.headway, machine.home(jdk), Path(directory), BUDGET_S))
 
 
 def chains(name: str) -> Callable[[Machine, int], Figures]:
@@ -712,6 +720,7 @@ CHECKS: dict[str, Check] = {
           for name in PROBED),
         *(Check(f"answers-{asked}", "how long the VM takes to give the stack of the one running thread", 18, True, answers(asked))
           for asked in ANSWERS),
+        Check("budget", "a budget of 1 % under a load that changes a thousandfold every 20 s", BUDGET_S + 5, True, budget_kept),
         Check("online", "Headway's own CPU time while a program runs, and that of an analysis afterwards", 25, True, online),
     )
 }  # fmt: skip

@@ -54,6 +54,8 @@ pub struct Recorded {
     pub bytes: u64,
     /// What Headway has cost.
     pub cost: SelfCost,
+    /// Length of the windows in which is sampled; zero while everything is recorded.
+    pub window: DurationNs,
     /// Why the recording could not be written completely.
     pub error: Option<String>,
     /// Events that could not be written.

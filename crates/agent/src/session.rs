@@ -745,6 +745,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.hook_cpu_ns = Some(cost.hook_cpu.0);
     reply.hook_cpu_error_ns = Some(cost.hook_cpu_error.0);
     reply.timed_calls = Some(cost.timed_calls);
+    reply.sampling_window_ns = Some(recorded.window.0);
     reply.process_cpu_ns = Some(cost.process_cpu.0);
     reply.memory_bytes = Some(cost.memory_bytes + sampler.map_or(0, |sampler| sampler.memory_bytes()));
 }

@@ -407,6 +407,7 @@ impl Drain {
     /// What `status` says of it.
     pub(super) fn note_sampling(&mut self) {
         let sampling = self.sampling.filter(|sampling| sampling.window > DurationNs::ZERO && self.writer.is_some());
+        self.recorded.window = sampling.map_or(DurationNs::ZERO, |sampling| sampling.window);
         self.recorded.notes.extend(sampling.map(|Sampling { time, window, bound, .. }| {
             let since = match clock::now().since(time) {
                 DurationNs::ZERO => "from now on".to_owned(),

@@ -145,8 +145,8 @@ pub fn end_platform(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
     end(&current, || is_known_now(&slot.parks.known));
 }
 
-/// Notes that a park of the thread was seen to end; whether one was before. Only the thread itself
-/// does that, so no swap is needed, which is dearer.
+/// Notes that the end of a park of the thread was observed; whether one was before. Only the thread itself
+/// does that, so that no atomic exchange is needed, which takes longer.
 #[inline]
 fn is_known_now(known: &AtomicBool) -> bool {
     let before = known.load(Ordering::Relaxed);

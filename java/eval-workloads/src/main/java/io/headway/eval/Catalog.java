@@ -15,6 +15,7 @@ import io.headway.eval.published.PekkoRing;
 import io.headway.eval.published.PmdRules;
 import io.headway.eval.published.VirtualServer;
 import io.headway.eval.published.XalanTransform;
+import io.headway.eval.worst.ChangingLoad;
 import io.headway.eval.worst.ClassStorm;
 import io.headway.eval.worst.DeepEnter;
 import io.headway.eval.worst.HotMonitor;
@@ -35,6 +36,7 @@ final class Catalog {
     private static final Map<String, Callable<Work>> WORKS = new TreeMap<>();
 
     static {
+        WORKS.put("changing-load", ChangingLoad::new);
         WORKS.put("class-storm", ClassStorm::new);
         WORKS.put("deep-calls", DeepCalls::new);
         WORKS.put("deep-enter", DeepEnter::new);
