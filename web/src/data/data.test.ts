@@ -204,6 +204,56 @@ describe("a tree of 5000 stacks", () => {
   });
 });
 
+describe("a tree whose nodes are made when they are asked for", () => {
+  interface Plain { name: string; total: number; before: number; self: number; children: Plain[] }
+  /** The same tree, made of all frames at once. */
+  function plain(paths: { names: string[]; total: number; before: number }[], isInverted: boolean): Plain {
+    const root: Plain = { name: "all", total: 0, before: 0, self: 0, children: [] };
+    for (const { names, total, before } of paths) {
+      let node = root;
+      for (const name of [null, ...(isInverted ? names.toReversed() : names)]) {
+        if (name !== null) {
+          let next = node.children.find((child) => child.name === name);
+          if (!next) node.children.push((next = { name, total: 0, before: 0, self: 0, children: [] }));
+          node = next;
+        }
+        node.total += total;
+        node.before += before;
+      }
+      if (!isInverted) node.self += total;
+    }
+    return sorted(root);
+  }
+  const sorted = ({ children, ...node }: Plain): Plain => {
+    const most = (one: Plain) => Math.max(one.total, one.before);
+    return { ...node, children: children.map(sorted).sort((a, b) => most(b) - most(a) || (a.name < b.name ? -1 : 1)) };
+  };
+  const made = ({ name, total, before, self, children }: FlameNode): Plain => ({ name, total, before, self, children: children.map(made) });
+  const folded = (names: string[]) => names.map((name) => (name.startsWith("java.") ? "(JDK)" : name)).filter((name, at, all) => name !== "(JDK)" || all[at - 1] !== "(JDK)");
+
+  // Few methods on stacks of very different depth: most stacks begin or end like others, and some are a part of others.
+  let seed = 7;
+  const random = (below: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % below;
+  const names = new NameBook();
+  for (let id = 1; id <= 6; id++) {
+    names.texts.set(id, id % 3 === 0 ? `java.util.C${id}.run` : `app.C${id}.run`);
+    names.frames.set(id, { method: id, line: 1, jdk: id % 3 === 0, file: "", source: "" });
+  }
+  for (let chain = 1; chain <= 300; chain++) names.chains.set(chain, Array.from({ length: 1 + random(12) }, () => 1 + random(6)));
+  const side = () => groups(Array.from({ length: 200 }, () => [[1 + random(300)], 1 + random(50)] as [number[], number]));
+  const [now, before] = [side(), side()];
+  const paths = (told: Groups, of: "total" | "before") => told.value.map((chain, at) => ({
+    names: names.chain(chain).map((frame) => names.text(names.frame(frame).method)).reverse(), total: 0, before: 0, [of]: told.total[at]!,
+  }));
+  it.each([[false, false], [false, true], [true, false], [true, true]])("is the tree of all frames (folded %s, inverted %s)", (fold, inverted) => {
+    const all = [...paths(now, "total"), ...paths(before, "before")].map((path) => (fold ? { ...path, names: folded(path.names) } : path));
+    const root = flame({ groups: now, names }, { fold, inverted }, { groups: before, names });
+    expect(made(root)).toEqual(plain(all, inverted));
+    const has = ({ names }: { names: string[] }) => names.some((name) => name.includes("C4."));
+    expect(root.matched("c4.")).toBe(all.filter(has).reduce((sum, { total }) => sum + total, 0));
+  });
+});
+
 describe("callers and callees", () => {
   const names = book();
   names.learn({ ...NO_NAMES, chains: { 4: [2, 1, 2, 1], 5: [2, 2], 6: [3, 2, 3] } });

@@ -1,5 +1,5 @@
 // Trees of methods from call stacks, with times added up.
-import { CallTree, JDK, Methods, REST } from "./calltree";
+import { CallTree, JDK, Methods, REST, type Range, type Side, type Stack } from "./calltree";
 import type { Groups } from "./contract";
 import type { NameBook } from "./names";
 
@@ -48,21 +48,25 @@ export interface Stacks {
   pieces?: number;
 }
 
-type Side = "total" | "before";
-
 /** The tree of all stacks, and the same of a recording compared with. */
 export function flame(stacks: Stacks, options: FlameOptions, before?: Stacks): FlameRoot {
   const methods = methodsOf(stacks.names);
-  const tree = new CallTree(methods, stacks.pieces ?? 0, stacks.groups.value.length);
+  const tree = treeFor(methods, stacks, before);
   for (const [from, side] of sides(stacks, before)) {
     for (const stack of stacksOf(from)) {
       const path = methods.ofChain(stack.chain, from.names);
       const [first, end] = options.inverted ? [path.length - 1, -1] : [0, path.length];
-      insert(tree, { path, first, end, fold: options.fold, whole: -1 }, side, stack, side === "total" && !options.inverted);
+      tree.add({ path, first, end, fold: options.fold, whole: -1 }, side, stack, side === "total" && !options.inverted);
     }
     addRest(tree, from, side);
   }
   return new Root(tree, "all", false, 0);
+}
+
+/** A tree with room for all stacks of both, and for those that are not among the groups. */
+function treeFor(methods: Methods, stacks: Stacks, before: Stacks | undefined): CallTree {
+  const most = sides(stacks, before).reduce((sum, [{ groups }]) => sum + groups.value.length + 1, 0);
+  return new CallTree(methods, stacks.pieces ?? 0, most);
 }
 
 /** A method with what called it and what it called. */
@@ -78,7 +82,7 @@ export interface Sandwich {
  */
 export function sandwich(stacks: Stacks, method: string, fold: boolean, before?: Stacks): Sandwich {
   const methods = methodsOf(stacks.names);
-  const [callers, callees] = [new CallTree(methods, stacks.pieces ?? 0, stacks.groups.value.length), new CallTree(methods, stacks.pieces ?? 0, stacks.groups.value.length)];
+  const [callers, callees] = [treeFor(methods, stacks, before), treeFor(methods, stacks, before)];
   let own = 0;
   for (const [from, side] of sides(stacks, before)) {
     for (const stack of stacksOf(from)) {
@@ -87,8 +91,8 @@ export function sandwich(stacks: Stacks, method: string, fold: boolean, before?:
       const at = path.indexOf(whole);
       if (at < 0) continue;
       if (path.at(-1) === whole && side === "total") own += stack.total;
-      insert(callers, { path, first: at - 1, end: -1, fold, whole }, side, stack, false);
-      insert(callees, { path, first: at + 1, end: path.length, fold, whole }, side, stack, side === "total" && at + 1 < path.length);
+      callers.add({ path, first: at - 1, end: -1, fold, whole }, side, stack, false);
+      callees.add({ path, first: at + 1, end: path.length, fold, whole }, side, stack, side === "total" && at + 1 < path.length);
     }
     addRest(callers, from, side);
     addRest(callees, from, side);
@@ -111,12 +115,6 @@ function methodsOf(names: NameBook): Methods {
   return methods;
 }
 
-interface Stack {
-  chain: number;
-  total: number;
-  pieces: Float64Array | null;
-}
-
 function stacksOf({ groups, pieces }: Stacks): Stack[] {
   const found: Stack[] = [];
   const places = new Map<number, Stack>();
@@ -134,78 +132,46 @@ function stacksOf({ groups, pieces }: Stacks): Stack[] {
   return found;
 }
 
-/** A way through methods: from the first one to before the end, in whichever direction that is. */
-interface Way {
-  path: Int32Array;
-  first: number;
-  end: number;
-  fold: boolean;
-  /** The method that is never folded. */
-  whole: number;
-}
-
-/** Adds a stack along a way; its last node has the time itself if `own`. */
-function insert(tree: CallTree, { path, first, end, fold, whole }: Way, side: Side, stack: Stack, own: boolean): void {
-  const { methods } = tree;
-  const step = first < end ? 1 : -1;
-  let node = 0;
-  count(tree, node, side, stack);
-  let before = -1;
-  for (let at = first; at !== end; at += step) {
-    let method = path[at]!;
-    if (fold && method !== whole && methods.jdk[method]) {
-      if (before === methods.folded) continue;
-      method = methods.folded;
-    }
-    node = tree.child(node, method);
-    count(tree, node, side, stack);
-    before = method;
-  }
-  if (own) tree.self[node]! += stack.total;
-}
-
-function count(tree: CallTree, node: number, side: Side, stack: Stack): void {
-  tree[side][node]! += stack.total;
-  if (!stack.pieces) return;
-  const into = side === "total" ? tree.totalPieces : tree.beforePieces;
-  const from = node * tree.pieces;
-  for (let piece = 0; piece < tree.pieces; piece++) into[from + piece]! += stack.pieces[piece] ?? 0;
-}
-
 /** Time of stacks that are not among the groups, so that the whole is the whole. */
 function addRest(tree: CallTree, { groups }: Stacks, side: Side): void {
   const rest = groups.totalNs - groups.total.reduce((sum, total, at) => sum + (groups.parent[at]! < 0 ? total : 0), 0);
   if (rest <= 0) return;
   const { otherStacks, unknownStacks } = tree.methods;
   const path = Int32Array.of(groups.leftOut > 0 ? otherStacks : unknownStacks);
-  insert(tree, { path, first: 0, end: 1, fold: false, whole: -1 }, side, { chain: 0, total: rest, pieces: null }, side === "total");
+  tree.add({ path, first: 0, end: 1, fold: false, whole: -1 }, side, { chain: 0, total: rest, pieces: null }, side === "total");
 }
 
-/** A node as others see it, made when it is looked at. */
+/** A node, made when it is looked at. */
 class Node implements FlameNode {
-  readonly key: number;
+  readonly id: number;
   readonly total: number;
   readonly self: number;
   readonly before: number;
   #children: FlameNode[] | null = null;
+  #pieces: Pieces | null = null;
 
   constructor(
     protected readonly tree: CallTree,
-    readonly id: number,
+    /** Its call stacks. */
+    private readonly range: Range,
+    /** How many methods they have in common. */
+    private readonly depth: number,
     readonly name: string,
     readonly jdk: boolean,
+    /** Time in itself that its call stacks do not have. */
+    own = 0,
   ) {
-    this.key = id === 0 ? 0 : tree.methods.key(tree.method[id]!);
-    this.total = tree.total[id]!;
-    this.self = tree.self[id]!;
-    this.before = tree.before[id]!;
+    this.id = tree.nodes++;
+    const { total, self, before } = tree.sums(range, depth);
+    [this.total, this.self, this.before] = [total, own + self, before];
+  }
+
+  get key(): number {
+    return this.depth === 0 ? 0 : this.tree.methods.key(this.range.method);
   }
 
   get pieces(): Pieces | null {
-    const { pieces, beforePieces, totalPieces } = this.tree;
-    if (pieces === 0) return null;
-    const of = (all: Float64Array) => all.subarray(this.id * pieces, (this.id + 1) * pieces);
-    return { before: of(beforePieces), total: of(totalPieces) };
+    return this.tree.pieces === 0 ? null : (this.#pieces ??= this.tree.piecesOf(this.range));
   }
 
   get children(): FlameNode[] {
@@ -213,31 +179,21 @@ class Node implements FlameNode {
   }
 
   #made(): FlameNode[] {
-    const { first, next, method, methods } = this.tree;
-    const made: FlameNode[] = [];
-    for (let id = first[this.id]!; id !== 0; id = next[id]!) made.push(new Node(this.tree, id, methods.names[method[id]!]!, methods.jdk[method[id]!]!));
+    const { tree, depth } = this;
+    const { names, jdk } = tree.methods;
+    const made = tree.divide(this.range, depth).map((part) => new Node(tree, part, depth + 1, names[part.method]!, jdk[part.method]!));
     return made.sort((a, b) => Math.max(b.total, b.before) - Math.max(a.total, a.before) || (a.name < b.name ? -1 : 1));
   }
 }
 
 class Root extends Node implements FlameRoot {
   constructor(tree: CallTree, name: string, jdk: boolean, own: number) {
-    tree.self[0]! += own;
-    super(tree, 0, name, jdk);
+    super(tree, tree.all(), 0, name, jdk, own);
   }
 
   matched(wanted: string): number {
-    const { length, parent, method, total, methods } = this.tree;
     if (this.name.toLowerCase().includes(wanted)) return this.total;
-    const matches = methods.names.map((name) => name.toLowerCase().includes(wanted));
-    const covered = new Uint8Array(length);
-    let sum = 0;
-    for (let node = 1; node < length; node++) {
-      const isCovered = covered[parent[node]!]! === 1;
-      if (!isCovered && matches[method[node]!]) sum += total[node]!;
-      covered[node] = isCovered || matches[method[node]!] ? 1 : 0;
-    }
-    return sum;
+    return this.tree.timeWith(this.tree.methods.names.map((name) => name.toLowerCase().includes(wanted)));
   }
 }
 

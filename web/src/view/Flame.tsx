@@ -124,17 +124,18 @@ function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, mea
         <Actions name={isMethod(box.node) ? box.node.name : ""} actions={actions} />
       </div>
       <div class="flamescroll">
-        <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached} tip={<Tip node={hover} describe={describe} />}
+        {/* Until there is a width to draw it in, it would be drawn twice. */}
+        {width > 0 && <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached} tip={<Tip node={hover} describe={describe} />}
           onReach={(at) => setChosen({ made, at })} onPick={onPick} {...(onPickAbove ? { onPickAbove } : {})} onHover={(node) => (hover.value = node)}
-          onKey={(key) => isMethod(box.node) && actions.some((action) => action.key === key && (action.run(), true))} />
+          onKey={(key) => isMethod(box.node) && actions.some((action) => action.key === key && (action.run(), true))} />}
       </div>
     </div>
   );
 }
 
-/** The width that there is for a drawing. */
+/** The width that there is for a drawing; 0 before the first one. */
 function useWidth(place: { current: HTMLDivElement | null }): number {
-  const [width, setWidth] = useState(600);
+  const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const measure = () => setWidth(place.current?.clientWidth || 600);
     measure();
