@@ -14,7 +14,7 @@ export class Methods {
   readonly #keys: number[] = [];
   readonly #byName = new Map<string, number>();
   /** Of each recording: the methods of its frames, from 1 on, and of its call stacks. */
-  readonly #known = new WeakMap<NameBook, { frames: Int32Array<ArrayBuffer>; chains: Map<number, Int32Array> }>();
+  readonly #known = new WeakMap<NameBook, { frames: Int32Array<ArrayBuffer>; chains: Map<number, number[]> }>();
   /** Runs of the JDK's own frames that are shown as one. */
   readonly folded = this.#add("(JDK)", true, JDK);
   readonly otherStacks = this.#add("(other stacks)", true, REST);
@@ -39,14 +39,15 @@ export class Methods {
   }
 
   /** Methods of a call stack, root first; what is not known is one method of that name. */
-  ofChain(chain: number, book: NameBook): Int32Array {
+  ofChain(chain: number, book: NameBook): number[] {
     let known = this.#known.get(book);
     if (!known) this.#known.set(book, (known = { frames: new Int32Array(0), chains: new Map() }));
     const before = known.chains.get(chain);
     if (before) return before;
     const frames = book.chain(chain);
-    if (frames.length === 0) return Int32Array.of(this.number("unknown", false));
-    const methods = new Int32Array(frames.length);
+    if (frames.length === 0) return [this.number("unknown", false)];
+    // Thousands of short typed arrays would take longer to make than to fill.
+    const methods = new Array<number>(frames.length);
     let place = frames.length;
     for (const frame of frames) {
       // Frames are numbered from 0 on, so that their methods are a column.
@@ -85,7 +86,7 @@ export interface Stack {
 
 /** A way through methods: from the first one to before the end, in whichever direction that is. */
 export interface Way {
-  path: Int32Array;
+  path: number[];
   first: number;
   end: number;
   /** Joins runs of the JDK's own methods. */

@@ -211,7 +211,7 @@ describe("a tree whose nodes are made when they are asked for", () => {
     const root: Plain = { name: "all", total: 0, before: 0, self: 0, children: [] };
     for (const { names, total, before } of paths) {
       let node = root;
-      for (const name of [null, ...(isInverted ? names.toReversed() : names)]) {
+      for (const name of [null, ...(isInverted ? [...names].reverse() : names)]) {
         if (name !== null) {
           let next = node.children.find((child) => child.name === name);
           if (!next) node.children.push((next = { name, total: 0, before: 0, self: 0, children: [] }));

@@ -137,7 +137,7 @@ function addRest(tree: CallTree, { groups }: Stacks, side: Side): void {
   const rest = groups.totalNs - groups.total.reduce((sum, total, at) => sum + (groups.parent[at]! < 0 ? total : 0), 0);
   if (rest <= 0) return;
   const { otherStacks, unknownStacks } = tree.methods;
-  const path = Int32Array.of(groups.leftOut > 0 ? otherStacks : unknownStacks);
+  const path = [groups.leftOut > 0 ? otherStacks : unknownStacks];
   tree.add({ path, first: 0, end: 1, fold: false, whole: -1 }, side, { chain: 0, total: rest, pieces: null }, side === "total");
 }
 

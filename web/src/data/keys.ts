@@ -13,7 +13,19 @@ type Hash = [number, number];
 /** Two FNV-1a hashes. */
 export function hash(text: string): Hash {
   let [one, other] = BASES as unknown as Hash;
-  for (const byte of encoder.encode(text)) {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // Names are mostly ASCII, where a character is its byte.
+    if (code > 127) return hashOf(encoder.encode(text));
+    one = Math.imul(one ^ code, PRIME);
+    other = Math.imul(other ^ code, PRIME);
+  }
+  return [one >>> 0, other >>> 0];
+}
+
+function hashOf(bytes: Uint8Array): Hash {
+  let [one, other] = BASES as unknown as Hash;
+  for (const byte of bytes) {
     one = Math.imul(one ^ byte, PRIME);
     other = Math.imul(other ^ byte, PRIME);
   }

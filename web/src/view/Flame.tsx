@@ -1,7 +1,7 @@
 // Flame graphs: a tree of call stacks, or the callers and callees of one method.
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { follow, JDK, type FlameNode, type FlameRoot, type Sandwich } from "../data/flame";
 import { layout, layoutSandwich, pathTo, type Box, type Layout } from "../data/flamelayout";
 import { ALL_STACKS } from "../state/address";
@@ -12,6 +12,7 @@ import { percent } from "../text/units";
 import { copyText } from "./Chain";
 import { frameColour, type FrameType } from "./colours";
 import { Frames } from "./Frames";
+import { flushSync } from "preact/compat";
 
 /** What widths and colours stand for. */
 export interface Meaning {
@@ -99,12 +100,21 @@ interface GraphProps extends Props {
 function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, meaning, search, onPick, onPickAbove, children }: GraphProps) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
+  const scroll = useRef<HTMLDivElement>(null);
   const hover = useSignal<FlameNode | null>(null);
   const made = useMemo(() => make(width), [shown, width, meaning.side]);
   const [chosen, setChosen] = useState<{ made: Layout; at: number }>({ made, at: 0 });
   const reached = chosen.made === made ? chosen.at : 0;
   const box = made.boxes[reached]!;
+  // Rows below those that are seen are drawn when somebody scrolls, prints or saves them.
+  const [drawnWhole, setWhole] = useState<Layout | null>(null);
   const actions = actionsOn(box, above);
+  const drawWhole = () => setWhole(made);
+  useOnPrint(() => flushSync(drawWhole));
+  const saveDrawing = () => {
+    flushSync(drawWhole);
+    save("flame.svg", "image/svg+xml", svgText(place.current!.querySelector("svg")!));
+  };
   const describe = (node: FlameNode) => meaning.describe(node, whole);
   const colour = useMemo(() => (node: FlameNode) => meaning.colour(node, whole), [meaning, whole]);
   return (
@@ -114,7 +124,7 @@ function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, mea
         <span class="push">
           {matching !== null && <b>{percent(matching)} matches </b>}
           {children}
-          <button type="button" class="small" title="Download as SVG" onClick={() => save("flame.svg", "image/svg+xml", svgText(place.current!.querySelector("svg")!))}>SVG</button>
+          <button type="button" class="small" title="Download as SVG" onClick={saveDrawing}>SVG</button>
         </span>
       </div>
       <div class="legend">
@@ -123,9 +133,9 @@ function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, mea
         ))}
         <Actions name={isMethod(box.node) ? box.node.name : ""} actions={actions} />
       </div>
-      <div class="flamescroll">
+      <div class="flamescroll" ref={scroll} onScroll={drawnWhole === made ? undefined : drawWhole}>
         {/* Until there is a width to draw it in, it would be drawn twice. */}
-        {width > 0 && <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached} tip={<Tip node={hover} describe={describe} />}
+        {width > 0 && <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached} isWhole={drawnWhole === made || (scroll.current?.scrollTop ?? 0) > 0} onWhole={drawWhole} tip={<Tip node={hover} describe={describe} />}
           onReach={(at) => setChosen({ made, at })} onPick={onPick} {...(onPickAbove ? { onPickAbove } : {})} onHover={(node) => (hover.value = node)}
           onKey={(key) => isMethod(box.node) && actions.some((action) => action.key === key && (action.run(), true))} />}
       </div>
@@ -144,6 +154,20 @@ function useWidth(place: { current: HTMLDivElement | null }): number {
     return () => observer.disconnect();
   }, []);
   return width;
+}
+
+/** Acts before the page is laid out for a printer. */
+function useOnPrint(act: () => void): void {
+  useEffect(() => {
+    const printer = matchMedia("print");
+    const onChange = () => printer.matches && act();
+    addEventListener("beforeprint", act);
+    printer.addEventListener("change", onChange);
+    return () => {
+      removeEventListener("beforeprint", act);
+      printer.removeEventListener("change", onChange);
+    };
+  });
 }
 
 /** What is under the pointer; drawn alone, so that pointing costs the same however many frames there are. */

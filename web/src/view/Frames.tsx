@@ -7,6 +7,8 @@ import { fitted, split } from "../text/frames";
 
 export const ROW = 20;
 const LETTER = 6.6;
+/** Rows that are drawn at once: those that are seen before somebody scrolls. What scrolls is 560 px high (style.css). */
+const FIRST_ROWS = 560 / ROW;
 
 /** True if a key chose something else to draw: what is drawn next gets the focus. */
 let takesFocus = false;
@@ -24,6 +26,10 @@ interface Props {
   /** The one frame that the Tab key reaches; arrow keys move on from it. */
   reached: number;
   onReach: (at: number) => void;
+  /** True if all rows are drawn, not only the first ones. */
+  isWhole: boolean;
+  /** A frame is wanted that is not among the first rows. */
+  onWhole: () => void;
   onPick: (box: Box) => void;
   onPickAbove?: (depth: number) => void;
   onHover: (node: FlameNode | null) => void;
@@ -35,7 +41,7 @@ interface Props {
   onKey: (key: string) => boolean;
 }
 
-export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, onPick, onPickAbove, onHover, onKey, hasMiddle, tip }: Props) {
+export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, isWhole, onWhole, onPick, onPickAbove, onHover, onKey, hasMiddle, tip }: Props) {
   const drawing = useRef<SVGSVGElement>(null);
   const { boxes, strips } = layout;
   const [first, rows] = useMemo(() => extent(layout), [layout]);
@@ -50,7 +56,12 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
     const next = neighbour(boxes, reached, event.key);
     if (next !== null) {
       onReach(next);
-      drawing.current?.querySelectorAll<SVGGElement>("g[data-frame]")[next]?.focus();
+      const frame = drawing.current?.querySelector<SVGGElement>(`g[data-frame="${next}"]`);
+      if (frame) frame.focus();
+      else {
+        takesFocus = true;
+        onWhole();
+      }
     } else if (box) {
       takesFocus = true;
       if (event.key === "Enter" || event.key === " ") onPick(box);
@@ -61,16 +72,19 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
   useLayoutEffect(() => {
     if (takesFocus) drawing.current?.querySelector<SVGGElement>('g[data-frame][tabindex="0"]')?.focus();
     takesFocus = false;
-  }, [layout]);
-  const drawn = useMemo(
-    () => boxes.map((box, at) => {
-      const { node, row, x0, x1 } = box;
-      const found = search !== "" && node.name.toLowerCase().includes(search);
-      const marks = `${found ? "found" : ""}${hasMiddle && at === 0 ? " middle" : ""}` || undefined;
-      return shape(`${row < 0 ? "^" : ""}${node.id}`, node, [x0, y(row), x1 - x0], found ? "var(--found)" : colour(node), describe(node), { class: marks, tabindex: at === reached ? 0 : -1, "data-frame": at });
-    }),
-    [layout, above.length, colour, search, reached],
-  );
+  }, [layout, isWhole]);
+  const isFirst = (row: number) => above.length + row - first < FIRST_ROWS;
+  const draw = (wanted: (row: number) => boolean) => boxes.flatMap((box, at) => {
+    const { node, row, x0, x1 } = box;
+    if (!wanted(row)) return [];
+    const found = search !== "" && node.name.toLowerCase().includes(search);
+    const marks = `${found ? "found" : ""}${hasMiddle && at === 0 ? " middle" : ""}` || undefined;
+    return [shape(`${row < 0 ? "^" : ""}${node.id}`, node, [x0, y(row), x1 - x0], found ? "var(--found)" : colour(node), describe(node), { class: marks, tabindex: at === reached ? 0 : -1, "data-frame": at })];
+  });
+  const makings = [layout, above.length, colour, search, reached] as const;
+  const begin = useMemo(() => draw(isFirst), [...makings]);
+  // The one frame that the Tab key reaches is always there.
+  const rest = useMemo(() => draw((row) => !isFirst(row) && (isWhole || row === boxes[reached]!.row)), [...makings, isWhole]);
   return (
     <svg ref={drawing} width={width} height={(rows + above.length) * ROW} role="group" aria-label={`${label} Arrow keys move between frames, Enter chooses one.`} onKeyDown={onKeyDown}
       onClick={(event) => { const box = boxAt(event); if (box) onPick(box); }}
@@ -82,7 +96,8 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
           { tabindex: 0, onClick: () => onPickAbove?.(depth), onMouseOver: (event: MouseEvent) => (event.stopPropagation(), onHover(node)), onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && onPickAbove?.(depth) })
       ))}
       <path class="narrow" aria-hidden="true" d={strips.map(({ row, x0, x1 }) => `M${x0.toFixed(1)} ${y(row)}H${x1.toFixed(1)}v${ROW - 1}H${x0.toFixed(1)}z`).join("")} />
-      {drawn}
+      {begin}
+      {rest}
     </svg>
   );
 }
