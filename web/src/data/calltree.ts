@@ -168,12 +168,13 @@ export class CallTree {
 
   /** What a range comes to whose stacks have so many methods in common. */
   sums({ from, to }: Range, depth: number): Sums {
+    const [order, begin, totals, befores, selves] = [this.#order, this.#begin, this.#total, this.#before, this.#self];
     let [total, before, self] = [0, 0, 0];
     for (let at = from; at < to; at++) {
-      const stack = this.#order[at]!;
-      total += this.#total[stack]!;
-      before += this.#before[stack]!;
-      if (this.#begin[stack]! + depth === this.#begin[stack + 1]) self += this.#self[stack]!;
+      const stack = order[at]!;
+      total += totals[stack]!;
+      before += befores[stack]!;
+      if (begin[stack]! + depth === begin[stack + 1]) self += selves[stack]!;
     }
     return { total, before, self };
   }

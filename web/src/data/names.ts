@@ -58,5 +58,5 @@ export class NameBook {
 }
 
 function take<T>(book: Map<number, T>, told: { [key in number]: T }): void {
-  for (const [id, value] of Object.entries(told)) book.set(Number(id), value as T);
+  for (const id in told) book.set(Number(id), told[id]!);
 }
