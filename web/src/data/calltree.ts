@@ -162,7 +162,10 @@ export class CallTree {
 
   /** All stacks. */
   all(): Range {
-    if (this.#order.length < this.length) this.#order = Int32Array.from({ length: this.length }, (_, at) => at);
+    if (this.#order.length < this.length) {
+      this.#order = new Int32Array(this.length);
+      for (let at = 0; at < this.length; at++) this.#order[at] = at;
+    }
     return { method: -1, from: 0, to: this.length };
   }
 
