@@ -1,10 +1,11 @@
 //! How long the page's questions take on a recording, and how much memory.
 //!
-//! `page_queries FILE [ROWS] [--json]`: reads it as `headway view` does and asks what
+//! `page_queries FILE [ROWS] [--json | --answers]`: reads it as `headway view` does and asks what
 //! the page asks; of each question the time of its first asking, the median of five
-//! more, and their CPU time, which a busy machine changes less.
+//! more, and their CPU time, which a busy machine changes less. With `--answers` it
+//! prints each question and its answer instead, so that two builds can be compared.
 
-use headway_page::contract::{Aspect, Filter, Kind, Query, Scope};
+use headway_page::contract::{Aspect, Filter, Kind, Query, Scope, Stacks};
 use headway_page::Recording;
 use std::error::Error;
 use std::path::Path;
@@ -32,6 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (wall, cpu) = (begin.elapsed().as_secs_f64(), cpu_seconds()?);
     let (most, now) = (memory("VmHWM")?, memory("VmRSS")?);
     let asked = questions(facts.duration_ns.max(1));
+    if options.iter().any(|option| option == "--answers") {
+        for (_, query) in asked {
+            println!("{}\n{}", serde_json::to_string(&query)?, serde_json::to_string(&recording.answer(&query))?);
+        }
+        return Ok(());
+    }
     let asked = asked.into_iter().map(|(name, query)| ask(&recording, name, &query));
     if json {
         let asked = asked.collect::<Result<Vec<_>, _>>()?;
@@ -106,6 +113,9 @@ fn questions(to: u64) -> Vec<(&'static str, Query)> {
     let part = Scope { from: to / 3, to: to / 2, ..all.clone() };
     let filter = Filter { thread: "-1".into(), ..Filter::default() };
     let filtered = Scope { filter, ..all.clone() };
+    let cpu = Scope { kinds: vec![Kind::Cpu], ..all.clone() };
+    let with = |method: &str| Stacks { of: Aspect::ContenderChain, with: vec![method.into()], without: Vec::new() };
+    let with_method = Scope { stacks: Some(with("com.acme.store.web.Component7.invoke1")), ..cpu.clone() };
     let group = |scope: &Scope, by: &[Aspect], intervals: u32, limit: usize| Query::Group {
         scope: scope.clone(),
         by: by.to_vec(),
@@ -124,6 +134,8 @@ fn questions(to: u64) -> Vec<(&'static str, Query)> {
         ("drill-down by method", group(&all, &[ContenderMethod], 1, 500)),
         ("pairs of chains", group(&all, &[Aspect::ContenderChain, OwnerChain], 1, 30)),
         ("flame graph", group(&all, &[OwnerChain], 1, 5000)),
+        ("flame graph of CPU time", group(&cpu, &[Aspect::ContenderChain], 1, 5000)),
+        ("the same of stacks with a method", group(&with_method, &[Aspect::ContenderChain], 1, 5000)),
         ("lanes", lanes(&Scope { kinds: Kind::ALL[..7].to_vec(), ..all.clone() })),
         ("lanes of a sixth", lanes(&part)),
         ("longest", Query::Longest { scope: all, limit: 100 }),

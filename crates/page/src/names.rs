@@ -424,25 +424,30 @@ impl StandIns for Names {
 #[derive(Debug)]
 pub(crate) struct Mentioned<'a> {
     names: &'a Names,
-    told: contract::Names,
+    texts: Ids,
+    threads: Ids,
+    locks: Ids,
+    frames: Ids,
+    chains: Ids,
 }
 
 impl<'a> Mentioned<'a> {
     pub fn of(names: &'a Names) -> Mentioned<'a> {
-        Mentioned { names, told: contract::Names::default() }
+        let [texts, threads, locks, frames, chains] = std::array::from_fn(|_| Ids::default());
+        Mentioned { names, texts, threads, locks, frames, chains }
     }
 
     pub fn text(&mut self, id: u32) {
-        insert(&mut self.told.texts, self.names.texts(), id);
+        self.texts.add(id);
     }
 
     pub fn thread(&mut self, id: u32) {
-        insert(&mut self.told.threads, self.names.threads(), id);
+        self.threads.add(id);
         self.text(self.names.threads().get(id as usize).map_or(0, |thread| thread.group));
     }
 
     pub fn lock(&mut self, id: u32) {
-        insert(&mut self.told.locks, self.names.locks(), id);
+        self.locks.add(id);
         if let Some(lock) = self.names.locks().get(id as usize) {
             self.text(lock.class);
             self.text(lock.title);
@@ -450,21 +455,56 @@ impl<'a> Mentioned<'a> {
     }
 
     pub fn chain(&mut self, id: u32) {
-        insert(&mut self.told.chains, self.names.chains(), id);
+        if !self.chains.add(id) {
+            return;
+        }
+        // Call stacks share most of their frames.
         for frame in self.names.chains().get(id as usize).into_iter().flatten() {
-            insert(&mut self.told.frames, self.names.frames(), *frame);
-            self.text(self.names.frames().get(*frame as usize).map_or(0, |frame| frame.method));
+            if self.frames.add(*frame) {
+                self.text(self.names.frames().get(*frame as usize).map_or(0, |frame| frame.method));
+            }
         }
     }
 
     pub fn into_names(self) -> contract::Names {
-        self.told
+        let names = self.names;
+        contract::Names {
+            texts: self.texts.of(names.texts()),
+            threads: self.threads.of(names.threads()),
+            locks: self.locks.of(names.locks()),
+            frames: self.frames.of(names.frames()),
+            chains: self.chains.of(names.chains()),
+        }
     }
 }
 
-fn insert<T: Clone>(told: &mut BTreeMap<u32, T>, all: &[T], id: u32) {
-    if let (false, Some(value)) = (told.contains_key(&id), all.get(id as usize)) {
-        told.insert(id, value.clone());
+/// A set of ids, which are dense: a bit each.
+#[derive(Debug, Default)]
+struct Ids(Vec<u64>);
+
+impl Ids {
+    /// True if the id was not in the set.
+    fn add(&mut self, id: u32) -> bool {
+        let (word, bit) = (id as usize / 64, 1 << (id % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let known = self.0.get_mut(word);
+        known.is_some_and(|known| {
+            let is_new = *known & bit == 0;
+            *known |= bit;
+            is_new
+        })
+    }
+
+    /// What the ids of the set stand for.
+    fn of<T: Clone>(&self, all: &[T]) -> BTreeMap<u32, T> {
+        let bits = |(word, bits): (usize, &u64)| {
+            let bits = *bits;
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
+        };
+        let ids = self.0.iter().enumerate().flat_map(bits);
+        ids.filter_map(|id| Some((id as u32, all.get(id)?.clone()))).collect()
     }
 }
 
