@@ -242,8 +242,8 @@ describe("a tree whose nodes are made when they are asked for", () => {
   for (let chain = 1; chain <= 300; chain++) names.chains.set(chain, Array.from({ length: 1 + random(12) }, () => 1 + random(6)));
   const side = () => groups(Array.from({ length: 200 }, () => [[1 + random(300)], 1 + random(50)] as [number[], number]));
   const [now, before] = [side(), side()];
-  const paths = (told: Groups, of: "total" | "before") => told.value.map((chain, at) => ({
-    names: names.chain(chain).map((frame) => names.text(names.frame(frame).method)).reverse(), total: 0, before: 0, [of]: told.total[at]!,
+  const paths = (stacks: Groups, of: "total" | "before") => stacks.value.map((chain, at) => ({
+    names: names.chain(chain).map((frame) => names.text(names.frame(frame).method)).reverse(), total: 0, before: 0, [of]: stacks.total[at]!,
   }));
   it.each([[false, false], [false, true], [true, false], [true, true]])("is the tree of all frames (folded %s, inverted %s)", (fold, inverted) => {
     const all = [...paths(now, "total"), ...paths(before, "before")].map((path) => (fold ? { ...path, names: folded(path.names) } : path));

@@ -57,6 +57,6 @@ export class NameBook {
   }
 }
 
-function take<T>(book: Map<number, T>, told: { [key in number]: T }): void {
-  for (const id in told) book.set(Number(id), told[id]!);
+function take<T>(book: Map<number, T>, names: { [key in number]: T }): void {
+  for (const id in names) book.set(Number(id), names[id]!);
 }

@@ -1,6 +1,7 @@
 // Flame graphs: a tree of call stacks, or the callers and callees of one method.
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { flushSync } from "preact/compat";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { follow, JDK, type FlameNode, type FlameRoot, type Sandwich } from "../data/flame";
 import { layout, layoutSandwich, pathTo, type Box, type Layout } from "../data/flamelayout";
@@ -12,7 +13,6 @@ import { percent } from "../text/units";
 import { copyText } from "./Chain";
 import { frameColour, type FrameType } from "./colours";
 import { Frames } from "./Frames";
-import { flushSync } from "preact/compat";
 
 /** What widths and colours stand for. */
 export interface Meaning {

@@ -81,10 +81,10 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
     const marks = `${found ? "found" : ""}${hasMiddle && at === 0 ? " middle" : ""}` || undefined;
     return [shape(`${row < 0 ? "^" : ""}${node.id}`, node, [x0, y(row), x1 - x0], found ? "var(--found)" : colour(node), describe(node), { class: marks, tabindex: at === reached ? 0 : -1, "data-frame": at })];
   });
-  const makings = [layout, above.length, colour, search, reached] as const;
-  const begin = useMemo(() => draw(isFirst), [...makings]);
+  const inputs = [layout, above.length, colour, search, reached] as const;
+  const begin = useMemo(() => draw(isFirst), [...inputs]);
   // The one frame that the Tab key reaches is always there.
-  const rest = useMemo(() => draw((row) => !isFirst(row) && (isWhole || row === boxes[reached]!.row)), [...makings, isWhole]);
+  const rest = useMemo(() => draw((row) => !isFirst(row) && (isWhole || row === boxes[reached]!.row)), [...inputs, isWhole]);
   return (
     <svg ref={drawing} width={width} height={(rows + above.length) * ROW} role="group" aria-label={`${label} Arrow keys move between frames, Enter chooses one.`} onKeyDown={onKeyDown}
       onClick={(event) => { const box = boxAt(event); if (box) onPick(box); }}
