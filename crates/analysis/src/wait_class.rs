@@ -165,7 +165,7 @@ struct Stack {
     own: Option<usize>,
     /// In a pool's own wait for work.
     is_idle_pool: bool,
-    /// Puts something where there is no room, or hands it to somebody.
+    /// Puts something where there is no room, hands it to somebody, or may not go on before others end.
     gives: bool,
     /// Waits that housekeeping threads of the JDK are known for.
     is_service: bool,
@@ -194,8 +194,11 @@ impl Stack {
         let parks = site.synchronizer != Synchronizer::Monitor;
         Stack {
             own: rooted.then(|| own_code().count()),
-            is_idle_pool: parks && machinery().any(|text| begins(text, &POOLS)),
-            gives: site.path.is_some_and(|path| is_giving(path, names)),
+            is_idle_pool: parks
+                && (machinery().any(|text| begins(text, &POOLS))
+                    || texts.iter().any(|text| begins(text, &POOLS_OF_SERVERS))),
+            gives: site.path.is_some_and(|path| is_giving(path, names))
+                || texts.iter().any(|text| begins(text, &LIMITS)),
             is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),
         }
     }
@@ -212,6 +215,15 @@ const POOLS: [&str; 5] = [
     "java.util.concurrent.ForkJoinPool.runWorker",
     "java.util.concurrent.Executors$DelegatedExecutorService",
 ];
+/// Where pools that servers have instead of the JDK's wait for work.
+const POOLS_OF_SERVERS: [&str; 4] = [
+    "io.netty.util.concurrent.SingleThreadEventExecutor.takeTask",
+    "org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask",
+    "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll",
+    "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.reservedWait",
+];
+/// Where the only thread that accepts connections waits until there are fewer: it looks idle, and clients wait.
+const LIMITS: [&str; 1] = ["org.apache.tomcat.util.threads.LimitLatch.countUpOrAwait"];
 const MACHINERY: [&str; 6] = [
     "java.lang.Object.",
     "java.lang.Thread.run",

@@ -35,6 +35,11 @@ const REFURBISH: u64 = 17;
 const HELP: u64 = 18;
 const POLL: u64 = 19;
 const AUDIT: u64 = 20;
+const TOMCAT: u64 = 21;
+const JETTY: u64 = 22;
+const JETTY_RESERVED: u64 = 23;
+const NETTY: u64 = 24;
+const ACCEPT: u64 = 25;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -86,6 +91,11 @@ impl Script {
             (HELP, format!("{park} {awaits} com.mchange.v2.Helper.run")),
             (POLL, "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos com.acme.Limiter.await com.acme.Orders.order com.acme.Server.handle com.acme.Server.run".to_owned()),
             (AUDIT, "java.lang.Thread.sleep com.acme.Audit.send com.acme.Orders.order com.acme.Server.handle com.acme.Server.run".to_owned()),
+            (TOMCAT, format!("{park} {awaits} j.LinkedBlockingQueue.take org.apache.tomcat.util.threads.TaskQueue.take org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask org.apache.tomcat.util.threads.ThreadPoolExecutor.runWorker org.apache.tomcat.util.threads.ThreadPoolExecutor$Worker.run org.apache.tomcat.util.threads.TaskThread$WrappingRunnable.run java.lang.Thread.run")),
+            (JETTY, format!("{park} {awaits} org.eclipse.jetty.util.BlockingArrayQueue.poll org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run java.lang.Thread.run")),
+            (JETTY_RESERVED, format!("{park} {awaits} org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.reservedWait org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.run org.eclipse.jetty.util.thread.QueuedThreadPool.runJob org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.run java.lang.Thread.run")),
+            (NETTY, format!("{park} {awaits} j.LinkedBlockingQueue.take io.netty.util.concurrent.SingleThreadEventExecutor.takeTask io.netty.util.concurrent.DefaultEventExecutor.run io.netty.util.concurrent.SingleThreadEventExecutor$4.run java.lang.Thread.run")),
+            (ACCEPT, format!("{park} AQS.acquireSharedInterruptibly org.apache.tomcat.util.threads.LimitLatch.countUpOrAwait org.apache.tomcat.util.net.AbstractEndpoint.countUpOrAwaitConnection org.apache.tomcat.util.net.Acceptor.run java.lang.Thread.run")),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {
             naming.chain(id, &frames, 1);
@@ -653,6 +663,32 @@ fn an_idle_pool_is_waiting_for_work_and_drowns_nothing() {
     assert_eq!(kinds, ["juc", "conditional"]);
     assert_eq!(report.rows[1].total_ns, 4 * 895 * MS);
     assert_eq!(report.rows[1].children[0].value.headline(), "java.util.concurrent.ThreadPoolExecutor.execute");
+}
+
+/// The first wait of two workers in a stack for most of their lives, which each other's threads end.
+fn waits_of(chain: u64) -> (EntryKind, bool) {
+    let mut script = Script::new();
+    for round in 0..10 {
+        let begins = [1, 2].map(|worker| script.park(5 + 90 * round, worker, 4, chain, 0));
+        for begin in begins {
+            let woken = script.unpark(90 + 90 * round, 3, OFFER, begin.thread.0);
+            script.back(90 + 90 * round, begin, woken);
+        }
+    }
+    let site = script.report(1_000, "lock").waits.swap_remove(0);
+    (site.entry, site.idle)
+}
+
+#[test]
+fn workers_of_servers_without_work_are_idle_however_work_comes_to_them() {
+    for chain in [TAKE, TOMCAT, JETTY, JETTY_RESERVED, NETTY] {
+        assert_eq!(waits_of(chain), (EntryKind::WaitWork, true), "{chain}");
+    }
+}
+
+#[test]
+fn who_may_accept_no_more_connections_is_not_idle() {
+    assert_eq!(waits_of(ACCEPT), (EntryKind::WaitPermit, false));
 }
 
 #[test]
