@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+import causes
 from gains import Gains, shown
 from judging import Program, Verdict, judge
 from outcome import Outcome
@@ -149,6 +150,10 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./hw diagnose", description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--programs", help="names with commas between; default: all")
     parser.add_argument("--subset", action="store_true", help=f"the {len(SUBSET)} programs that ./hw test records")
+    parser.add_argument(
+        "--catalogue", action="store_true",
+        help="instead: provoke each known cause of the catalogue; of the other options only --programs (ids), --jdks, --keep, --again and --table",
+    )  # fmt: skip
     parser.add_argument("--jdks", default="17,25", help="releases; default: 17,25")
     parser.add_argument("--ways", type=ways, default=WAYS, help="run, attach, both with a comma, or none; default: run,attach")
     parser.add_argument("--seconds", type=int, default=8, help="how long a program runs; default: 8")
@@ -280,6 +285,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.again or options.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
+        if options.catalogue:
+            wanted = options.programs.split(",") if options.programs else []
+            catalogue = causes.Catalogue(os.environ["HEADWAY_BIN"], directory, options.again is not None)
+            return causes.provoke(catalogue, jdks(options.jdks.split(",")), wanted, options.table)
         diagnosis = Diagnosis(options, directory, os.environ["HEADWAY_BIN"])
         try:
             for release, java in jdks(options.jdks.split(",")):

@@ -12,13 +12,21 @@ const PROGRAMS: &str = "diagnose";
 /// With Mission Control's rules, which `--peers` runs.
 const PROGRAMS_AND_RULES: &str = "diagnose,jmc-check";
 
+/// A program for each known cause, which `--catalogue` runs.
+const CAUSES: &str = "causes";
+
 /// See the file's head.
 pub fn diagnose(rest: &[String]) -> Result<(), Problem> {
     let jdks = Jdks::for_tests();
     let asks = |option: &str| rest.iter().any(|word| word.split('=').next() == Some(option));
     if !asks("-h") && !asks("--help") {
         products::rust(&["headway-cli", "headway-agent"])?;
-        build(&jdks, if asks("--peers") { PROGRAMS_AND_RULES } else { PROGRAMS })?;
+        let modules = match (asks("--catalogue"), asks("--peers")) {
+            (true, _) => CAUSES,
+            (false, true) => PROGRAMS_AND_RULES,
+            (false, false) => PROGRAMS,
+        };
+        build(&jdks, modules)?;
     }
     run_quietly(judge(&jdks)?.args(rest))
 }

@@ -51,7 +51,7 @@ fn modules(mut evaluate: Command) -> Result<String, Problem> {
 /// Every program compiles. What they are made of is fetched for this only if `is_fetched`:
 /// false if it is not here.
 pub fn compiles(jdks: &Jdks, is_fetched: bool) -> Result<bool, Problem> {
-    let compile = ["-Peval", "-pl", "diagnose,eval-workloads,eval-cassandra", "-am", "compile", "-o"];
+    let compile = ["-Peval", "-pl", "causes,diagnose,eval-workloads,eval-cassandra", "-am", "compile", "-o"];
     let compile = if is_fetched { &compile[..5] } else { &compile[..] };
     let (output, content) = run_and_read(&mut java::maven(jdks.with_compiler(), compile))?;
     match content {
