@@ -163,6 +163,9 @@ mod tests {
         let loading = "jdk.internal.loader.BuiltinClassLoader.loadClass < java.lang.ClassLoader.loadClass < \
                        org.apache.derby.impl.jdbc.EmbedConnection.a";
         assert_eq!(known(loading), Some("class-loading"));
+        let limited = "jdk.internal.loader.BuiltinClassLoader.loadClassOrNull < \
+                       com.google.common.util.concurrent.RateLimiter.acquire";
+        assert_eq!(known(limited), Some("class-loading"));
         assert_eq!(known("a.A.b < a.A.c < org.apache.derby.impl.jdbc.EmbedStatement.execute"), None);
         let table = "org.hsqldb.Session.executeCompiledStatement < org.hsqldb.Session.execute < app.Orders.load";
         assert_eq!(known(table), Some("hsqldb-locks"));

@@ -665,13 +665,13 @@ fn an_idle_pool_is_waiting_for_work_and_drowns_nothing() {
     assert_eq!(report.rows[1].children[0].value.headline(), "java.util.concurrent.ThreadPoolExecutor.execute");
 }
 
-/// The first wait of two workers in a stack for most of their lives, which each other's threads end.
-fn waits_of(chain: u64) -> (EntryKind, bool) {
+/// What it is called that these threads wait in a stack for most of their lives, until `waker` wakes them.
+fn waits_of(chain: u64, waiters: &[u64], waker: u64) -> (EntryKind, bool) {
     let mut script = Script::new();
     for round in 0..10 {
-        let begins = [1, 2].map(|worker| script.park(5 + 90 * round, worker, 4, chain, 0));
+        let begins: Vec<_> = waiters.iter().map(|waiter| script.park(5 + 90 * round, *waiter, 4, chain, 0)).collect();
         for begin in begins {
-            let woken = script.unpark(90 + 90 * round, 3, OFFER, begin.thread.0);
+            let woken = script.unpark(90 + 90 * round, waker, OFFER, begin.thread.0);
             script.back(90 + 90 * round, begin, woken);
         }
     }
@@ -682,13 +682,13 @@ fn waits_of(chain: u64) -> (EntryKind, bool) {
 #[test]
 fn workers_of_servers_without_work_are_idle_however_work_comes_to_them() {
     for chain in [TAKE, TOMCAT, JETTY, JETTY_RESERVED, NETTY] {
-        assert_eq!(waits_of(chain), (EntryKind::WaitWork, true), "{chain}");
+        assert_eq!(waits_of(chain, &[1, 2], 3), (EntryKind::WaitWork, true), "{chain}");
     }
 }
 
 #[test]
 fn who_may_accept_no_more_connections_is_not_idle() {
-    assert_eq!(waits_of(ACCEPT), (EntryKind::WaitPermit, false));
+    assert_eq!(waits_of(ACCEPT, &[9], 1), (EntryKind::WaitPermit, false));
 }
 
 #[test]
