@@ -4,7 +4,7 @@ use crate::design::{plan, Design, Plan, Unit, Unusable};
 use crate::discover::{q_values, threshold};
 use crate::estimate::{Estimate, Lock, Replicates};
 use crate::rows::{Pair, Version};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What counts as a change.
@@ -94,9 +94,24 @@ pub struct Outcome {
     pub services: Vec<Compared>,
 }
 
+/// A service of which every lock is estimated. What changed is decided by [`judge`], with all other services of the
+/// search. A program can write it and another one read it: no digit of a number is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    /// The service.
+    pub service: String,
+    old_version: String,
+    new_version: String,
+    design: Option<Design>,
+    not_compared: Option<Unusable>,
+    locks_below_min_share: usize,
+    locks: Vec<Pending>,
+}
+
 /// A lock before the others' p-values are known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Bits", into = "Bits")]
 struct Pending {
-    service: usize,
     site: i64,
     rates: [f64; 2],
     shares: [f64; 2],
@@ -105,23 +120,61 @@ struct Pending {
     per: f64,
 }
 
+/// A [`Pending`] as whole numbers: the bits of its fractions. As decimal numbers they could change in the last digit,
+/// and JSON has no infinity.
+#[derive(Serialize, Deserialize)]
+struct Bits(i64, [u64; 8]);
+
+impl From<Pending> for Bits {
+    fn from(lock: Pending) -> Bits {
+        let Pending { site, rates: [old, new], shares: [old_share, new_share], estimate, per } = lock;
+        let Estimate { log_ratio, error, freedom } = estimate;
+        Bits(site, [old, new, old_share, new_share, log_ratio, error, freedom, per].map(f64::to_bits))
+    }
+}
+
+impl From<Bits> for Pending {
+    fn from(Bits(site, bits): Bits) -> Pending {
+        let [old, new, old_share, new_share, log_ratio, error, freedom, per] = bits.map(f64::from_bits);
+        let estimate = Estimate { log_ratio, error, freedom };
+        Pending { site, rates: [old, new], shares: [old_share, new_share], estimate, per }
+    }
+}
+
 /// Compares versions of services.
 pub fn compare(pairs: &[Pair], options: &Options) -> Outcome {
-    let (mut services, mut pending) = (Vec::new(), Vec::new());
-    for pair in pairs {
-        services.push(test(pair, services.len(), options, &mut pending));
-    }
-    let p: Vec<f64> = pending.iter().map(|lock| lock.estimate.p()).collect();
+    judge(pairs.iter().map(|pair| estimate(pair, options)).collect(), options)
+}
+
+/// Decides which locks changed. All services of the search have to be there, estimated with the same options: how many
+/// locks are tested decides how small a p-value has to be.
+pub fn judge(services: Vec<Estimated>, options: &Options) -> Outcome {
+    let p: Vec<f64> = services.iter().flat_map(|service| &service.locks).map(|lock| lock.estimate.p()).collect();
     let q = q_values(&p);
     let threshold = threshold(&q, options.false_discoveries);
-    for (lock, q) in pending.iter().zip(&q) {
-        services[lock.service].locks.push(judge(lock, *q, threshold, options));
-    }
-    for service in &mut services {
-        service.locks.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
-    }
+    let mut q = q.into_iter();
+    let judged = services.into_iter().map(|service| service.judged(q.by_ref(), threshold, options));
+    let services: Vec<Compared> = judged.collect();
     let regressions = services.iter().flat_map(|service| &service.locks).filter(|lock| lock.is_regression()).count();
-    Outcome { tested: pending.len(), regressions, services }
+    Outcome { tested: p.len(), regressions, services }
+}
+
+impl Estimated {
+    /// With the q-values of its locks, which come next.
+    fn judged(self, q: impl Iterator<Item = f64>, threshold: f64, options: &Options) -> Compared {
+        let mut locks: Vec<Tested> =
+            self.locks.iter().zip(q).map(|(lock, q)| verdict(lock, q, threshold, options)).collect();
+        locks.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
+        Compared {
+            service: self.service,
+            old_version: self.old_version,
+            new_version: self.new_version,
+            design: self.design,
+            not_compared: self.not_compared,
+            locks_below_min_share: self.locks_below_min_share,
+            locks,
+        }
+    }
 }
 
 impl Tested {
@@ -139,9 +192,10 @@ fn order(lock: &Tested) -> (u8, f64, i64) {
     }
 }
 
-/// Estimates all locks of a service that block for long enough.
-fn test(pair: &Pair, service: usize, options: &Options, pending: &mut Vec<Pending>) -> Compared {
-    let mut compared = Compared {
+/// Estimates all locks of a service that block for long enough. This is where the time goes, and services do not need
+/// each other for it.
+pub fn estimate(pair: &Pair, options: &Options) -> Estimated {
+    let mut estimated = Estimated {
         service: pair.service.clone(),
         old_version: pair.old_version.clone(),
         new_version: pair.new_version.clone(),
@@ -153,31 +207,24 @@ fn test(pair: &Pair, service: usize, options: &Options, pending: &mut Vec<Pendin
     let plan = match plan(pair) {
         Ok(plan) => plan,
         Err(reason) => {
-            compared.not_compared = Some(reason);
-            return compared;
+            estimated.not_compared = Some(reason);
+            return estimated;
         }
     };
-    compared.design = Some(plan.design);
+    estimated.design = Some(plan.design);
     let sites: BTreeSet<i64> =
         Version::BOTH.into_iter().flat_map(|version| pair.side(version).blocked.iter().map(|row| row.site)).collect();
     let replicates = Replicates::draw(&plan, options.replicates, pair.hash());
     for site in sites {
-        match pending_lock(pair, &plan, &replicates, service, site, options) {
-            Some(lock) => pending.push(lock),
-            None => compared.locks_below_min_share += 1,
+        match pending_lock(pair, &plan, &replicates, site, options) {
+            Some(lock) => estimated.locks.push(lock),
+            None => estimated.locks_below_min_share += 1,
         }
     }
-    compared
+    estimated
 }
 
-fn pending_lock(
-    pair: &Pair,
-    plan: &Plan,
-    replicates: &Replicates,
-    service: usize,
-    site: i64,
-    options: &Options,
-) -> Option<Pending> {
+fn pending_lock(pair: &Pair, plan: &Plan, replicates: &Replicates, site: i64, options: &Options) -> Option<Pending> {
     let lock = Lock::new(pair, plan, site);
     let largest = lock.shares[0].max(lock.shares[1]);
     if largest <= 0.0 || largest < options.min_share {
@@ -185,11 +232,11 @@ fn pending_lock(
     }
     let estimate = lock.estimate(replicates, options.min_share);
     let per = if plan.design.unit == Unit::Operation { 1.0 } else { 1e9 };
-    Some(Pending { service, site, rates: lock.rates, shares: lock.shares, estimate, per })
+    Some(Pending { site, rates: lock.rates, shares: lock.shares, estimate, per })
 }
 
-fn judge(lock: &Pending, q: f64, threshold: f64, options: &Options) -> Tested {
-    let Pending { service: _, site, rates, shares, estimate, per } = lock;
+fn verdict(lock: &Pending, q: f64, threshold: f64, options: &Options) -> Tested {
+    let Pending { site, rates, shares, estimate, per } = lock;
     let ([old_share, new_share], [old_rate, new_rate]) = (*shares, *rates);
     let is_known = old_rate > 0.0;
     let change = is_known.then(|| estimate.log_ratio.exp_m1());

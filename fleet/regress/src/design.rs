@@ -4,7 +4,7 @@
 //! can favour a result.
 
 use crate::rows::{Load, Pair, Version};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -28,7 +28,7 @@ const MATCHED: f64 = 0.8;
 const MATCHED_OLD: f64 = 0.2;
 
 /// What blocked time is divided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// An operation.
@@ -38,7 +38,7 @@ pub enum Unit {
 }
 
 /// When the versions ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
     /// At the same time, on different hosts or processes: what changes load changes both.
@@ -48,7 +48,7 @@ pub enum Timing {
 }
 
 /// Which hours are compared with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Matched {
     /// Each slot of time with itself.
@@ -62,7 +62,7 @@ pub enum Matched {
 }
 
 /// Why versions cannot be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum Unusable {
     /// No running time is recorded in one of them.
@@ -94,7 +94,7 @@ impl fmt::Display for Unusable {
 }
 
 /// What was compared with what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Design {
     /// What blocked time is divided by.
     pub unit: Unit,

@@ -24,6 +24,9 @@
 //! 4. **What could have been seen**: for every lock the smallest change that would have been
 //!    reported with a probability of 80 %.
 //!
+//! Steps 1 and 2 need the rows of one service ([`estimate`]), and steps 3 and 4 what came of it for all services
+//! ([`judge`]), so that many programs can share a search.
+//!
 //! The random numbers are seeded by a hash of the input, and sums are added in the order of names
 //! and times: the same rows give the same answer, in whatever order an engine returns them.
 
@@ -34,6 +37,6 @@ mod estimate;
 mod resample;
 mod rows;
 
-pub use compare::{compare, Change, Compared, Options, Outcome, Tested};
+pub use compare::{compare, estimate, judge, Change, Compared, Estimated, Options, Outcome, Tested};
 pub use design::{Design, Matched, Timing, Unit, Unusable};
 pub use rows::{Pair, PairBuilder, Version};
