@@ -1,4 +1,4 @@
-"""Headway's fleet on Apache Spark: questions, views and rollups over the files of a store.
+"""Headway's fleet on Apache Spark: questions, views, rollups and the search for regressions over the files of a store.
 
 `headway fleet tables` describes a store: its tables with their files, and the views in Spark's language. This job
 makes tables and views of that description, so that Spark answers what `headway sql` answers. `headway fleet submit`
@@ -11,9 +11,11 @@ import argparse
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, Mapping, Sequence
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +29,9 @@ S3_COMMITS = {
     "spark.hadoop.fs.s3a.committer.name": "magic",
 }
 """What is written to S3 is there once, though tasks are tried again: uploads are completed when the job is."""
+
+FOUND = 5
+"""The exit code of a search with --fail that found a regression."""
 
 
 class Unusable(Exception):
@@ -181,6 +186,70 @@ def roll_up(spark: SparkSession, store: Store, period: str, form: str, to: str) 
                 write(spark.table(view.name), form, f"{to}/{view.name}/day={day}")
 
 
+def found(program: str) -> str:
+    """The path of `headway-fleet`; raises `Unusable` if there is none."""
+    path = shutil.which(program)
+    if path is None:
+        raise Unusable(f"there is no program {program} here; --headway-fleet names it")
+    return os.path.realpath(path)
+
+
+def sentence(problem: Exception) -> str:
+    """Why Spark failed, on one line. What Spark says of a program on a worker is: its exit code, and what it printed."""
+    text = str(problem)
+    if ended := re.search(r"Subprocess exited with status (\d+)\. Error:\s*([^\n]*)", text):
+        code, printed = ended.groups()
+        return f"headway-fleet failed on a worker of Spark (exit code {code}): {printed.strip()}"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    cause = next((line for line in lines if "Exception: " in line), lines[0] if lines else type(problem).__name__)
+    return f"Spark failed: {cause.lstrip(': ')}"
+
+
+def rows_for(spark: SparkSession, query: str) -> list[str]:
+    """The answer to a query of `headway-fleet`, in lines: what it is, and a row each."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        frame = spark.sql(query)
+        rows = frame.toJSON().collect()
+    except (PySparkException, Py4JJavaError) as problem:
+        return [json.dumps({"failed": sentence(problem)})]
+    return [json.dumps({"rows": {"columns": frame.dtypes, "rows": len(rows)}}), *rows]
+
+
+def attend(spark: SparkSession, asked: IO[str], answers: IO[str]) -> str | None:
+    """Answers queries of `headway-fleet`, and prints what it found; gives why it failed, or what `--fail` asks about."""
+    for line in asked:
+        message = json.loads(line)
+        if "ask" in message:
+            answers.writelines(f"{row}\n" for row in rows_for(spark, message["ask"]))
+            answers.flush()
+        elif "print" in message:
+            print(message["print"], end="", flush=True)
+        else:
+            return str(message["fail"])
+    return None
+
+
+def search(spark: SparkSession, program: str, words: Sequence[str], said: str | None) -> int:
+    """Searches for regressions; gives the exit code. `headway-fleet` knows how: here it asks Spark, and Spark's workers
+    run it on the rows of a service each. Why it failed goes to the file `said`, if there is one."""
+    spark.sparkContext.addFile(program)
+    command = [program, "fleet", "search", *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, encoding="utf-8") as searching:
+        assert searching.stdin and searching.stdout
+        why = attend(spark, searching.stdout, searching.stdin)
+    if why is not None and said is not None:
+        with open(said, "w", encoding="utf-8") as file:
+            file.write(why)
+    elif why is not None and searching.returncode != FOUND:
+        # spark-submit puts it on the standard output. What was found stands there already.
+        print(f"headway-fleet: {why}", file=sys.stderr)
+    return searching.returncode
+
+
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -189,32 +258,43 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     job.add_argument("--query", metavar="SELECT", help="answer a question in SQL")
     job.add_argument("--view", action="append", metavar="NAME", help="compute a view; repeatable")
     job.add_argument("--rollup", choices=["hour", "day"], help="write the rows of each hour or day below --output")
+    job.add_argument("--regressions", nargs=argparse.REMAINDER, metavar="OPTION",
+                     help="search for regressions; what follows are options of `headway fleet regressions`")
     parser.add_argument("--output", metavar="PLACE", help="folder for the rows (default: print them as JSON)")
     parser.add_argument("--format", choices=["parquet", "csv", "json"], default="parquet")
+    parser.add_argument("--headway-fleet", default="headway-fleet", metavar="PROGRAM",
+                        help="what --regressions runs, here and on Spark's workers (default: found on the PATH)")
+    parser.add_argument("--said", metavar="FILE", help="where --regressions writes why it failed, for `fleet submit`")
     asked = parser.parse_args(words)
     if asked.rollup and not asked.output:
         parser.error("--rollup needs --output")
+    if asked.regressions is not None and asked.output:
+        parser.error("--regressions prints what it finds: it takes no --output")
     return asked
 
 
-def run(asked: argparse.Namespace) -> None:
-    """Does what was asked for."""
+def run(asked: argparse.Namespace) -> int:
+    """Does what was asked for; gives the exit code."""
     with open(asked.tables, encoding="utf-8") as file:
         store = Store.of(file.read())
     known = {view.name for view in store.views}
     if unknown := [name for name in asked.view or [] if name not in known]:
         raise Unusable(f'there is no view "{unknown[0]}"')
+    program = found(asked.headway_fleet) if asked.regressions is not None else None
     to = location(asked.output).rstrip("/") if asked.output else None
     spark = session(settings_for(location(store.root), to, os.environ))
     try:
         if asked.rollup and to:
             roll_up(spark, store, asked.rollup, asked.format, to)
-            return
+            return 0
         register(spark, store)
+        if program:
+            return search(spark, program, asked.regressions, asked.said)
         if asked.query:
             answer(spark.sql(asked.query), asked.format, to)
         for name in asked.view or []:
             answer(spark.table(name), asked.format, f"{to}/{name}" if to else None)
+        return 0
     finally:
         spark.stop()
 
@@ -228,8 +308,7 @@ def main() -> int:
         print("headway_fleet_spark: run this by spark-submit: there is no pyspark here", file=sys.stderr)
         return 1
     try:
-        run(asked)
-        return 0
+        return run(asked)
     except (Unusable, OSError, PySparkException) as problem:
         print(f"headway_fleet_spark: {problem}", file=sys.stderr)
         return 1

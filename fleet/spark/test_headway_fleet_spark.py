@@ -5,7 +5,7 @@ import io
 import json
 import unittest
 
-from headway_fleet_spark import S3_COMMITS, Store, Unusable, arguments, location, settings_for
+from headway_fleet_spark import S3_COMMITS, Store, Unusable, arguments, found, location, sentence, settings_for
 
 
 def described(**changes):
@@ -54,6 +54,30 @@ class ArgumentsTest(unittest.TestCase):
         self.assertIn("one of the arguments", self.refusal())
         self.assertIn("not allowed with", self.refusal("--view", "site", "--query", "SELECT 1"))
         self.assertIn("--rollup needs --output", self.refusal("--rollup", "hour"))
+
+    def test_options_of_a_search_are_handed_on(self):
+        asked = arguments(["--tables", "t", "--headway-fleet", "/bin/x", "--regressions", "--service", "a", "--fail"])
+        self.assertEqual((asked.headway_fleet, asked.regressions), ("/bin/x", ["--service", "a", "--fail"]))
+        self.assertEqual(arguments(["--tables", "t", "--regressions"]).regressions, [])
+        self.assertIsNone(arguments(["--tables", "t", "--view", "a"]).regressions)
+        self.assertIn("not allowed with", self.refusal("--view", "site", "--regressions"))
+        self.assertIn("it takes no --output", self.refusal("--output", "there", "--regressions"))
+
+
+class SentenceTest(unittest.TestCase):
+    def test_a_worker_is_named(self):
+        text = "Job aborted: Lost task\norg.apache.spark.SparkException: Subprocess exited with status 126. Error: ./x: no\n\tat"
+        said = "headway-fleet failed on a worker of Spark (exit code 126): ./x: no"
+        self.assertEqual(sentence(Exception(text)), said)
+
+    def test_other_failures_are_one_line(self):
+        text = "An error occurred.\n: org.apache.spark.SparkException: Job aborted: disk\n\tat a.b.c"
+        self.assertEqual(sentence(Exception(text)), "Spark failed: org.apache.spark.SparkException: Job aborted: disk")
+        self.assertEqual(sentence(Exception()), "Spark failed: Exception")
+
+    def test_a_missing_program_is_refused(self):
+        with self.assertRaisesRegex(Unusable, "there is no program no-such-program here"):
+            found("no-such-program")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use headway_store::Day;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -237,7 +237,7 @@ pub enum Task {
         #[command(flatten)]
         days: Days,
     },
-    /// Run a query with Apache Spark, or compute views, or sums of hours and days
+    /// Run a query with Apache Spark, compute views, or sums of hours and days, or search for regressions
     Submit(Box<Submit>),
     /// Show each day of the store: batches, files, rows, bytes, and how many service buckets have hours
     Status(Place),
@@ -250,6 +250,12 @@ pub enum Task {
     },
     /// Find locks on which threads are blocked longer in a newer version
     Regressions(Regressions),
+    /// Search for regressions with Spark: queries go to the job that started this, and answers come from it
+    #[command(hide = true)]
+    Search(Search),
+    /// Estimate the changes of the services whose rows a worker of Spark hands in
+    #[command(hide = true)]
+    Estimate,
     /// Show the store in a browser on this machine, until Ctrl-C
     View(ViewStore),
     /// Remove old days from the store
@@ -299,6 +305,16 @@ newer rows.";
 pub struct Regressions {
     #[command(flatten)]
     pub place: Place,
+    #[command(flatten)]
+    pub search: Search,
+    /// Memory limit of a query, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    pub memory: usize,
+}
+
+/// What `fleet regressions` looks for, and how it says what it found. The engine does not matter.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub struct Search {
     /// Compare only this service [default: all services]
     #[arg(long)]
     pub service: Option<String>,
@@ -316,23 +332,48 @@ pub struct Regressions {
     pub days: u32,
     /// False discovery rate: the expected share of false alarms among the reported changes, in percent
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
-    pub fdr: f64,
+    pub fdr: Percent,
     /// Report only changes of blocked time of at least this size, in percent
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
-    pub min_effect: f64,
+    pub min_effect: Percent,
     /// Test only locks with at least this blocked time, and report only differences of at least this size, in percent
     /// of the running time
     #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = percent)]
-    pub min_share: f64,
+    pub min_share: Percent,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// Exit with code 5 if a lock became worse
     #[arg(long)]
     pub fail: bool,
-    /// Memory limit of a query, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
-    pub memory: usize,
+}
+
+/// The options of [`Search`].
+const OF_SEARCH: [&str; 10] =
+    ["service", "old", "new", "environment", "days", "fdr", "min_effect", "min_share", "json", "fail"];
+
+impl Search {
+    /// The words that say the same.
+    pub fn words(&self) -> Vec<String> {
+        let Search { service, old, new, environment, days, fdr, min_effect, min_share, json, fail } = self;
+        let names = [("service", service), ("old", old), ("new", new), ("environment", environment)];
+        let names = names.into_iter().filter_map(|(option, value)| Some(format!("--{option}={}", value.as_ref()?)));
+        let mut words: Vec<String> = names.chain([format!("--days={days}")]).collect();
+        for (option, percent) in [("fdr", fdr), ("min-effect", min_effect), ("min-share", min_share)] {
+            words.push(format!("--{option}={}", percent.typed));
+        }
+        words.extend(json.then(|| "--json".to_owned()));
+        words.extend(fail.then(|| "--fail".to_owned()));
+        words
+    }
+}
+
+/// A percentage, with what was typed: another process gets the same number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Percent {
+    typed: String,
+    /// From 0 to 1.
+    pub fraction: f64,
 }
 
 const OF_REGRESSIONS: &str = "\
@@ -344,11 +385,12 @@ Exit codes: 0 done, 1 failure, 2 wrong usage, 5 a lock became worse (with --fail
 The manual describes what is compared, and the limits of the comparison: docs/fleet.md in the
 source tree, FLEET.md in the release.";
 
-/// `10` or `10%`, as a fraction.
-fn percent(text: &str) -> Result<f64, String> {
+/// `10` or `10%`.
+fn percent(text: &str) -> Result<Percent, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
     let expected = || format!("\"{text}\" is not a percentage from 0 to 100: write 10 or 0.5");
-    number.ok().filter(|number| (0.0..=100.0).contains(number)).map(|number| number / 100.0).ok_or_else(expected)
+    let number = number.ok().filter(|number| (0.0..=100.0).contains(number)).ok_or_else(expected)?;
+    Ok(Percent { typed: text.to_owned(), fraction: number / 100.0 })
 }
 
 /// Days of a store.
@@ -376,6 +418,7 @@ fn day(text: &str) -> Result<Day, String> {
 /// `fleet submit`.
 #[derive(Debug, Args)]
 #[command(after_help = OF_SUBMIT)]
+#[command(group = ArgGroup::new("search").args(OF_SEARCH).multiple(true).conflicts_with_all(["query", "views", "rollup"]))]
 pub struct Submit {
     #[command(flatten)]
     pub place: Place,
@@ -383,6 +426,8 @@ pub struct Submit {
     pub days: Days,
     #[command(flatten)]
     pub job: Job,
+    #[command(flatten, next_help_heading = "Options of --regressions")]
+    pub search: Search,
     /// Write the rows to this directory or s3://bucket/prefix. Each view gets a separate directory in it [default:
     /// print the rows as JSON]
     #[arg(short, long, value_name = "PLACE")]
@@ -411,6 +456,9 @@ pub struct Job {
     /// Compute the sums of each hour or day. Write them to --output, into a separate directory for each day
     #[arg(long, value_enum, value_name = "PERIOD", requires = "output")]
     pub rollup: Option<Period>,
+    /// Search for regressions, as `fleet regressions` does, and print what it prints
+    #[arg(long, conflicts_with_all = ["output", "format"])]
+    pub regressions: bool,
 }
 
 /// What rows of a rollup come to.
@@ -439,6 +487,7 @@ Examples:
   headway fleet submit --store rows --view top_sites --view owners -o answers
   headway fleet submit --store s3://acme/locks --rollup hour -o s3://acme/rollups --from 2026-11-01 \\
       -- --master spark://spark:7077 --packages org.apache.spark:spark-hadoop-cloud_2.13:4.1.2
+  headway fleet submit --store rows --regressions --service shop --fail
 
 Spark is found by SPARK_HOME, as spark-submit on the PATH, or as the Python package pyspark. The
 manual has the tested versions, and how to submit the job without this command: docs/fleet.md in
@@ -460,6 +509,41 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    fn submitted(words: &[&str]) -> Result<Submit, clap::Error> {
+        let words = ["headway-fleet", "fleet", "submit", "--store", "rows"].iter().chain(words);
+        match Arguments::try_parse_from(words)?.command {
+            Command::Fleet(Fleet { task: Task::Submit(asked) }) => Ok(*asked),
+            command => panic!("{command:?}"),
+        }
+    }
+
+    #[test]
+    fn a_search_is_handed_on_as_it_was_typed() {
+        let typed = ["--service=-o'er", "--new=2", "--days=3", "--fdr=0.7%", "--min-effect=7", "--json", "--fail"];
+        let search = submitted(&[&["--regressions"], &typed[..]].concat()).expect("a search").search;
+        let words = search.words();
+        let words = ["headway-fleet", "fleet", "search"].into_iter().chain(words.iter().map(String::as_str));
+        match Arguments::try_parse_from(words).expect("a search").command {
+            Command::Fleet(Fleet { task: Task::Search(again) }) => assert_eq!(again, search),
+            command => panic!("{command:?}"),
+        }
+    }
+
+    #[test]
+    fn options_of_a_search_belong_to_a_search() {
+        let of_search = Search::augment_args(clap::Command::new("search"));
+        assert_eq!(of_search.get_arguments().map(|option| option.get_id().as_str()).collect::<Vec<_>>(), OF_SEARCH);
+        for option in of_search.get_arguments() {
+            let takes_value = option.get_action().takes_values();
+            let word = format!("--{}{}", option.get_long().expect("an option"), if takes_value { "=3" } else { "" });
+            assert!(submitted(&["--view", "site", &word]).is_err(), "{word}");
+            assert!(submitted(&["--regressions", &word]).is_ok(), "{word}");
+        }
+        for option in ["--view=site", "--rollup=day", "--output=there", "--format=csv"] {
+            assert!(submitted(&["--regressions", option]).is_err(), "{option}");
+        }
     }
 
     #[test]

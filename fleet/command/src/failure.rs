@@ -17,6 +17,8 @@ pub enum Failure {
     Damaged(String),
     /// What `--fail` asks about was found: 5.
     Found(String),
+    /// Somebody else says why; this is the code.
+    Said(u8),
 }
 
 impl Failure {
@@ -27,14 +29,19 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Damaged(_) => 4,
             Failure::Found(_) => 5,
+            Failure::Said(code) => *code,
         }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Failed(text) | Failure::Usage(text) | Failure::Damaged(text) | Failure::Found(text)) = self;
-        f.write_str(&printable(text))
+        match self {
+            Failure::Failed(text) | Failure::Usage(text) | Failure::Damaged(text) | Failure::Found(text) => {
+                f.write_str(&printable(text))
+            }
+            Failure::Said(code) => write!(f, "ended with exit code {code}"),
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub async fn keep(task: &Task) -> Result<(), Failure> {
     match task {
         Task::Status(place) => status(&Store::open(&place.store).await?).await,
         Task::Regressions(asked) => regressions::regressions(asked).await,
+        Task::Search(search) => regressions::spark::search(search).await,
+        Task::Estimate => regressions::spark::estimate(),
         Task::View(asked) => crate::view::view(asked).await,
         Task::Compact { place, days } => compact(&Store::open(&place.store).await?, days).await,
         Task::Retain { days, place } => {

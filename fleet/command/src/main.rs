@@ -31,7 +31,9 @@ fn main() -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("headway-fleet: {failure}");
+            if !matches!(failure, Failure::Said(_)) {
+                eprintln!("headway-fleet: {failure}");
+            }
             ExitCode::from(failure.code())
         }
     }

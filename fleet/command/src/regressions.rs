@@ -1,15 +1,17 @@
 //! `fleet regressions`: which locks block threads longer in a newer version. The statistics are in
-//! `headway-regress`; here rows are read and answers are printed.
+//! `headway-regress`; here rows are read and answers are printed. Both engines do it, see [`engine::Engine`].
 
+pub mod engine;
 mod read;
+pub mod spark;
 pub mod text;
 
-use crate::arguments::Regressions;
+use crate::arguments::{Regressions, Search};
 use crate::failure::Failure;
 use crate::session::over_store;
-use datafusion::prelude::SessionContext;
+use engine::{Engine, Observer};
 use headway_analysis::document::Document;
-use headway_regress::{compare, Compared, Design, Options, Outcome, Tested, Unusable};
+use headway_regress::{judge, Compared, Design, Options, Outcome, Tested, Unusable};
 use headway_store::Store;
 use read::{Chosen, Reader};
 use serde::Serialize;
@@ -78,13 +80,24 @@ pub struct Lock {
 pub async fn regressions(asked: &Regressions) -> Result<(), Failure> {
     let store = Store::open(&asked.place.store).await?;
     let session = over_store(&store, asked.memory).await?;
-    let regressed = find(&session, asked, &|_| {}).await?;
-    match asked.json {
-        true => print_json(&regressed)?,
-        false => crate::output::text(&text::of(&regressed))?,
+    let regressed = find(&session, &asked.search, &|_| {}).await?;
+    crate::output::text(&written(&regressed, &asked.search)?)?;
+    verdict(&regressed, &asked.search)
+}
+
+/// What is printed.
+fn written(regressed: &Regressed, search: &Search) -> Result<String, Failure> {
+    if !search.json {
+        return Ok(text::of(regressed));
     }
-    match (asked.fail, regressed.regressions) {
-        (true, 1..) => Err(Failure::Found(text::verdict(&regressed))),
+    let json = serde_json::to_string_pretty(&Document::new(regressed));
+    json.map(|json| json + "\n").map_err(|error| Failure::Failed(format!("cannot write JSON: {error}")))
+}
+
+/// With `--fail`, a regression is a failure.
+fn verdict(regressed: &Regressed, search: &Search) -> Result<(), Failure> {
+    match (search.fail, regressed.regressions) {
+        (true, 1..) => Err(Failure::Found(text::verdict(regressed))),
         _ => Ok(()),
     }
 }
@@ -111,40 +124,23 @@ pub enum Step<'a> {
 ///
 /// # Errors
 /// The store fails, or has no such service or version.
-pub async fn find(
-    session: &SessionContext,
-    asked: &Regressions,
-    at: &(dyn Fn(Step<'_>) + Sync),
-) -> Result<Regressed, Failure> {
-    let options = options(asked);
-    let reader = Reader { session, environment: asked.environment.as_deref() };
-    let Chosen { pairs, single_version } = reader.choose(asked).await?;
-    let mut rows = Vec::new();
-    for (place, pair) in pairs.iter().enumerate() {
-        at(Step::Reading { service: pair.service(), number: place + 1, of: pairs.len() });
-        rows.push(reader.rows(pair).await?);
-    }
-    at(Step::Comparing);
-    // Seconds of arithmetic: other tasks of this thread go on elsewhere.
-    let outcome = tokio::task::block_in_place(|| compare(&rows, &options));
-    drop(rows);
+pub async fn find(engine: &dyn Engine, search: &Search, at: &Observer<'_>) -> Result<Regressed, Failure> {
+    let options = options(search);
+    let reader = Reader { engine, environment: search.environment.as_deref() };
+    let Chosen { pairs, single_version } = reader.choose(search).await?;
+    let estimated = engine.estimate(&reader, &pairs, &options, at).await?;
+    let outcome = judge(estimated, &options);
     at(Step::Naming);
     named(&reader, &pairs, outcome, &options, single_version).await
 }
 
-fn options(asked: &Regressions) -> Options {
+fn options(search: &Search) -> Options {
     Options {
-        false_discoveries: asked.fdr,
-        min_effect: asked.min_effect,
-        min_share: asked.min_share,
+        false_discoveries: search.fdr.fraction,
+        min_effect: search.min_effect.fraction,
+        min_share: search.min_share.fraction,
         ..Options::default()
     }
-}
-
-fn print_json(regressed: &Regressed) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(&Document::new(regressed));
-    let json = json.map_err(|error| Failure::Failed(format!("cannot write JSON: {error}")))?;
-    crate::output::text(&format!("{json}\n"))
 }
 
 /// Adds names and stacks.

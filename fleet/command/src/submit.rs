@@ -13,6 +13,8 @@ use std::process::Command;
 const JOB: &str = include_str!("../../spark/headway_fleet_spark.py");
 const JOB_NAME: &str = "headway_fleet_spark.py";
 const TABLES_NAME: &str = "tables.json";
+/// Where the job leaves a sentence: of the job's own standard error, Spark makes standard output.
+const SAID_NAME: &str = "said.txt";
 
 /// See the module's description.
 ///
@@ -25,7 +27,7 @@ pub async fn submit(asked: &Submit) -> Result<(), Failure> {
     }
     if let Some(folder) = &asked.prepare {
         write_files(&tables, folder)?;
-        println!("{}", shown(&words(asked, Path::new("spark-submit"), folder)));
+        println!("{}", shown(&words(asked, Path::new("spark-submit"), folder)?));
         return Ok(());
     }
     let spark = spark_submit().ok_or_else(|| {
@@ -38,7 +40,7 @@ pub async fn submit(asked: &Submit) -> Result<(), Failure> {
     let folder = tempfile::Builder::new().prefix("headway-fleet-").tempdir();
     let folder = folder.map_err(|error| Failure::Failed(format!("cannot make a folder: {error}")))?;
     write_files(&tables, folder.path())?;
-    run(&words(asked, &spark, folder.path()))
+    run(&words(asked, &spark, folder.path())?, &folder.path().join(SAID_NAME))
 }
 
 /// The job and what it reads.
@@ -50,11 +52,21 @@ fn write_files(tables: &Tables, folder: &Path) -> Result<(), Failure> {
 }
 
 /// The command that runs the job.
-fn words(asked: &Submit, spark: &Path, folder: &Path) -> Vec<OsString> {
+fn words(asked: &Submit, spark: &Path, folder: &Path) -> Result<Vec<OsString>, Failure> {
     let mut words: Vec<OsString> = vec![spark.into()];
     words.extend(asked.options.iter().map(OsString::from));
     words.extend([folder.join(JOB_NAME).into(), "--tables".into(), folder.join(TABLES_NAME).into()]);
-    let Job { query, views, rollup } = &asked.job;
+    let Job { query, views, rollup, regressions } = &asked.job;
+    if *regressions {
+        let program = env::current_exe();
+        let program = program.map_err(|error| Failure::Failed(format!("cannot find this program: {error}")))?;
+        if asked.prepare.is_none() {
+            words.extend(["--said".into(), folder.join(SAID_NAME).into()]);
+        }
+        words.extend(["--headway-fleet".into(), program.into(), "--regressions".into()]);
+        words.extend(asked.search.words().into_iter().map(OsString::from));
+        return Ok(words);
+    }
     let mut add = |option: &str, value: &str| words.extend([OsString::from(option), OsString::from(value)]);
     query.iter().for_each(|query| add("--query", query));
     views.iter().for_each(|view| add("--view", view));
@@ -66,7 +78,7 @@ fn words(asked: &Submit, spark: &Path, folder: &Path) -> Vec<OsString> {
         RowFormat::Json => "json",
     };
     add("--format", format);
-    words
+    Ok(words)
 }
 
 const fn name_of(period: Period) -> &'static str {
@@ -86,7 +98,8 @@ fn from_the_root(place: &str) -> String {
     }
 }
 
-fn run(words: &[OsString]) -> Result<(), Failure> {
+/// Runs it. A search that fails leaves a sentence in the file, and its code says what kind it is.
+fn run(words: &[OsString], said: &Path) -> Result<(), Failure> {
     let (program, arguments) = words.split_first().ok_or_else(|| Failure::Failed("no command".into()))?;
     let mut command = Command::new(program);
     if env::var_os("PYSPARK_PYTHON").is_none() {
@@ -94,10 +107,16 @@ fn run(words: &[OsString]) -> Result<(), Failure> {
     }
     let status = command.args(arguments).status();
     let status = status.map_err(|error| Failure::Failed(format!("cannot run {}: {error}", program.display())))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(Failure::Failed(format!("Spark failed ({status}); its messages are above"))),
+    if status.success() {
+        return Ok(());
     }
+    let said = fs::read_to_string(said).ok().filter(|said| !said.is_empty());
+    Err(match (said, status.code()) {
+        (Some(said), Some(5)) => Failure::Found(said),
+        (Some(said), Some(2)) => Failure::Usage(said),
+        (Some(said), _) => Failure::Failed(said),
+        (None, _) => Failure::Failed(format!("Spark failed ({status}); its messages are above")),
+    })
 }
 
 /// Spark's command, where it is usually found.

@@ -40,6 +40,23 @@ impl Dialect {
             Dialect::Spark => [("{each}", "explode"), ("{nth}", "try_element_at")],
         }
     }
+
+    /// A text in a query.
+    pub fn text(self, text: &str) -> String {
+        match self {
+            Dialect::DataFusion => format!("'{}'", text.replace('\'', "''")),
+            // Two quotes are one since Spark 4 only.
+            Dialect::Spark => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
+        }
+    }
+
+    /// A time in a query, in microseconds since the Unix epoch.
+    pub fn time(self, us: i64) -> String {
+        match self {
+            Dialect::DataFusion => format!("to_timestamp_micros({us})"),
+            Dialect::Spark => format!("timestamp_micros({us})"),
+        }
+    }
 }
 
 /// All views, each using only earlier ones.
@@ -91,6 +108,13 @@ mod tests {
         assert!(of(Dialect::Spark, "lock_hour_open")
             .contains("date_trunc('hour', ts) AS start_ts, * FROM lock_minute_open"));
         assert!(of(Dialect::Spark, "lock_day").contains("date_trunc('day', ts) AS start_ts, * FROM lock_minute)"));
+    }
+
+    #[test]
+    fn names_stay_texts_in_each_language() {
+        let name = r"o'er \' OR 1";
+        assert_eq!(Dialect::DataFusion.text(name), r"'o''er \'' OR 1'");
+        assert_eq!(Dialect::Spark.text(name), r"'o\'er \\\' OR 1'");
     }
 
     #[test]

@@ -287,7 +287,23 @@ fn a_job_of_spark_that_fails_is_said() {
         assert_eq!(said.code, Some(code), "{}{}", said.stdout, said.stderr);
         assert!(said.stderr.contains(sentence) && said.stderr.lines().count() == 1, "{}", said.stderr);
     }
-    for wrong in [&["--rollup", "hour"][..], &[], &["--view", "site", "--query", "SELECT 1"]] {
+    // What a search says is said once, in its own words and with its own code.
+    for code in [1, 2, 5] {
+        let home = as_spark(folder.path(), code);
+        let script = home.join("bin/spark-submit");
+        let leaves = "while [ \"$1\" != --said ]; do shift; done; printf 'it is worse' > \"$2\"; exit ";
+        let text = std::fs::read_to_string(&script).expect("a script").replace("exit ", leaves);
+        std::fs::write(&script, text).expect("a script");
+        let found = submit(&home, &["--regressions", "--fail", "--fdr", "0.7%"]);
+        assert_eq!((found.code, found.stderr.as_str()), (Some(code.into()), "headway-fleet: it is worse\n"));
+        assert!(found.stdout.contains("--fdr=0.7%\n") && found.stdout.ends_with("--fail\n"), "{}", found.stdout);
+        assert!(found.stdout.contains("--regressions\n--days=14\n"), "{}", found.stdout);
+    }
+    let failed = submit(&fails, &["--regressions"]);
+    assert_eq!(failed.stderr, "headway-fleet: Spark failed (exit status: 3); its messages are above\n");
+    for wrong in
+        [&["--rollup", "hour"][..], &[], &["--view", "site", "--query", "SELECT 1"], &["--view", "site", "--fail"]]
+    {
         assert_eq!(submit(&works, wrong).code, Some(2), "{wrong:?}");
     }
 }

@@ -1,12 +1,12 @@
 //! Rows for the comparison, read by queries that only add up integers.
 
-use crate::arguments::Regressions;
+use super::engine::Engine;
+use crate::arguments::Search;
 use crate::failure::Failure;
-use crate::session::only_queries;
+use crate::views::Dialect;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
-use datafusion::prelude::SessionContext;
 use headway_regress::{Pair, PairBuilder, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ const DAY_US: i64 = 24 * HOUR_US;
 /// Versions that both have more than this are read hour by hour, else minute by minute.
 const MANY_HOURS: i64 = 6;
 
-/// Asks the session.
+/// Asks an engine.
 pub struct Reader<'a> {
-    /// Over the store.
-    pub session: &'a SessionContext,
+    /// Has the store's tables.
+    pub engine: &'a dyn Engine,
     /// Only JVMs of this environment.
     pub environment: Option<&'a str>,
 }
@@ -42,6 +42,30 @@ pub struct Versions {
     to_us: i64,
 }
 
+/// Which minutes the sums are of, and what they are sums by beside host and slot of time.
+pub struct Scope {
+    /// Columns.
+    pub keys: String,
+    /// A table beside that of minutes, with how they are joined.
+    pub join: String,
+    /// The slot of a minute.
+    pub slot: String,
+    /// Which minutes.
+    pub condition: String,
+}
+
+impl Scope {
+    /// Two versions of one service, whose minutes are then found by their files.
+    fn of(versions: &Versions, dialect: Dialect) -> Scope {
+        Scope {
+            keys: "l.version".into(),
+            join: String::new(),
+            slot: format!("date_trunc('{}', l.ts)", versions.slot()),
+            condition: versions.condition(dialect),
+        }
+    }
+}
+
 /// What is compared.
 #[derive(Debug)]
 pub struct Chosen {
@@ -53,20 +77,27 @@ pub struct Chosen {
 
 impl Reader<'_> {
     async fn ask(&self, query: &str) -> Result<Vec<RecordBatch>, Failure> {
-        Ok(self.session.sql_with_options(query, only_queries()).await?.collect().await?)
+        self.engine.ask(query).await
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.engine.dialect()
     }
 
     /// The JVMs that count, with their hosts.
     fn hosts(&self) -> String {
-        let only = self.environment.map(|name| format!("WHERE environment = {} ", quoted(name))).unwrap_or_default();
+        let only = self
+            .environment
+            .map(|name| format!("WHERE environment = {} ", self.dialect().text(name)))
+            .unwrap_or_default();
         format!("(SELECT jvm_id, max(host) AS host FROM jvm {only}GROUP BY jvm_id)")
     }
 
     /// Services and versions that are compared: those that were asked for, else each service's newest version
     /// and the one that appeared before it.
-    pub async fn choose(&self, asked: &Regressions) -> Result<Chosen, Failure> {
+    pub async fn choose(&self, asked: &Search) -> Result<Chosen, Failure> {
         let query = format!(
-            "SELECT l.service, l.version, min(l.ts), max(l.ts) FROM load_minute l JOIN {} j ON j.jvm_id = l.jvm_id
+            "SELECT l.service, l.version, min(l.ts) AS first_ts, max(l.ts) AS last_ts FROM load_minute l JOIN {} j ON j.jvm_id = l.jvm_id
              GROUP BY l.service, l.version",
             self.hosts()
         );
@@ -86,28 +117,40 @@ impl Reader<'_> {
         choose(services, asked)
     }
 
+    /// Sums of running time and operations, a row for each key of the scope, host and slot.
+    pub fn load(&self, scope: &Scope) -> String {
+        let Scope { keys, join, slot, condition } = scope;
+        format!(
+            "SELECT {keys}, j.host, {slot} AS slot, sum(l.running_ns) AS running_ns, sum(l.operations) AS operations
+             FROM load_minute l JOIN {} j ON j.jvm_id = l.jvm_id {join} WHERE {condition}
+             GROUP BY {keys}, j.host, {slot}",
+            self.hosts()
+        )
+    }
+
+    /// Sums of blocked time, a row for each key of the scope, host, slot and lock.
+    pub fn blocked(&self, scope: &Scope) -> String {
+        let Scope { keys, join, slot, condition } = scope;
+        format!(
+            "SELECT {keys}, j.host, {slot} AS slot, l.site_id, sum(l.blocked_ns) AS blocked_ns
+             FROM lock_minute l JOIN {} j ON j.jvm_id = l.jvm_id {join} WHERE {condition}
+             GROUP BY {keys}, j.host, {slot}, l.site_id",
+            self.hosts()
+        )
+    }
+
     /// What two versions did.
     pub async fn rows(&self, versions: &Versions) -> Result<Pair, Failure> {
-        let (hosts, condition, slot) = (self.hosts(), versions.condition(), versions.slot());
+        let scope = Scope::of(versions, self.dialect());
         let mut pair = PairBuilder::default();
-        let load = format!(
-            "SELECT l.version, j.host, date_trunc('{slot}', l.ts), sum(l.running_ns), sum(l.operations)
-             FROM load_minute l JOIN {hosts} j ON j.jvm_id = l.jvm_id WHERE {condition}
-             GROUP BY l.version, j.host, date_trunc('{slot}', l.ts)"
-        );
-        for batch in self.ask(&load).await? {
+        for batch in self.ask(&self.load(&scope)).await? {
             let (of, hosts, slots) = (versions.of(&batch)?, texts(&batch, 1)?, times(&batch, 2)?);
             let (running, operations) = (numbers(&batch, 3)?, numbers(&batch, 4)?);
             for row in 0..batch.num_rows() {
                 pair.load(of[row], &hosts[row], minute(slots[row]), count(running[row]), count(operations[row]));
             }
         }
-        let blocked = format!(
-            "SELECT l.version, j.host, date_trunc('{slot}', l.ts), l.site_id, sum(l.blocked_ns)
-             FROM lock_minute l JOIN {hosts} j ON j.jvm_id = l.jvm_id WHERE {condition}
-             GROUP BY l.version, j.host, date_trunc('{slot}', l.ts), l.site_id"
-        );
-        for batch in self.ask(&blocked).await? {
+        for batch in self.ask(&self.blocked(&scope)).await? {
             let (of, hosts, slots) = (versions.of(&batch)?, texts(&batch, 1)?, times(&batch, 2)?);
             let (sites, blocked) = (numbers(&batch, 3)?, numbers(&batch, 4)?);
             for row in 0..batch.num_rows() {
@@ -169,8 +212,8 @@ impl Reader<'_> {
                FROM sums)
              SELECT r.site_id, k.frames FROM ranked r JOIN stack k ON k.stack_id = r.stack_id WHERE r.place = 1",
             self.hosts(),
-            versions.condition(),
-            quoted(&versions.new.version),
+            versions.condition(self.dialect()),
+            self.dialect().text(&versions.new.version),
             listed(sites),
         );
         let mut top = Vec::new();
@@ -186,7 +229,7 @@ impl Reader<'_> {
 }
 
 /// Picks the versions of each service, by when they appeared.
-fn choose(services: BTreeMap<String, Vec<Span>>, asked: &Regressions) -> Result<Chosen, Failure> {
+fn choose(services: BTreeMap<String, Vec<Span>>, asked: &Search) -> Result<Chosen, Failure> {
     let mut chosen = Chosen { pairs: Vec::new(), single_version: Vec::new() };
     let mut is_anywhere = [asked.old.is_none(), asked.new.is_none()];
     for (service, mut spans) in services {
@@ -236,20 +279,30 @@ impl Versions {
         &self.service
     }
 
+    /// The older and the newer version.
+    pub fn versions(&self) -> [&str; 2] {
+        [&self.old.version, &self.new.version]
+    }
+
+    /// The time that is read, in microseconds since the Unix epoch: from the first moment on, before the second.
+    pub fn time_us(&self) -> [i64; 2] {
+        [self.from_us, self.to_us]
+    }
+
     /// Which rows are read.
-    fn condition(&self) -> String {
+    fn condition(&self, dialect: Dialect) -> String {
         format!(
-            "l.service = {} AND l.version IN ({}, {}) AND l.ts >= to_timestamp_micros({}) AND l.ts < to_timestamp_micros({})",
-            quoted(&self.service),
-            quoted(&self.old.version),
-            quoted(&self.new.version),
-            self.from_us,
-            self.to_us,
+            "l.service = {} AND l.version IN ({}, {}) AND l.ts >= {} AND l.ts < {}",
+            dialect.text(&self.service),
+            dialect.text(&self.old.version),
+            dialect.text(&self.new.version),
+            dialect.time(self.from_us),
+            dialect.time(self.to_us),
         )
     }
 
     /// How finely they are read.
-    fn slot(&self) -> &'static str {
+    pub fn slot(&self) -> &'static str {
         let length = |span: &Span| span.last_us.min(self.to_us) - span.first_us.max(self.from_us);
         match length(&self.old).min(length(&self.new)) >= MANY_HOURS * HOUR_US {
             true => "hour",
@@ -262,11 +315,6 @@ impl Versions {
         let version = |name: &String| if *name == self.new.version { Version::New } else { Version::Old };
         Ok(texts(batch, 0)?.iter().map(version).collect())
     }
-}
-
-/// A text as SQL.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn listed(ids: &BTreeSet<i64>) -> String {
@@ -282,7 +330,7 @@ fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn texts(batch: &RecordBatch, column: usize) -> Result<Vec<String>, Failure> {
+pub fn texts(batch: &RecordBatch, column: usize) -> Result<Vec<String>, Failure> {
     texts_of(batch.column(column))
 }
 

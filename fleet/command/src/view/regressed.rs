@@ -25,7 +25,7 @@ pub async fn find(
     let Ok(Arguments { command: Command::Fleet(Fleet { task: Task::Regressions(asked) }) }) = parsed else {
         return Err(Failure::Usage("this is no service".into()));
     };
-    let found = regressions::find(session, &asked, at).await?;
+    let found = regressions::find(session, &asked.search, at).await?;
     let words = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     Ok(of(found, format!("headway fleet regressions {words}")))
 }

@@ -1,8 +1,9 @@
-//! Apache Spark answers what `headway sql` answers, on every view. `./hw test` runs it; `HEADWAY_SPARK` is Spark's
+//! Apache Spark answers what `headway sql` answers, on every view, and finds the same regressions. `./hw test` runs it; `HEADWAY_SPARK` is Spark's
 //! folder (`SPARK_HOME`).
 
 mod engines;
 mod equal;
+mod search;
 
 use engines::{fill_partly_compacted, spark, views, Fleet};
 use equal::{check, of_folder};
