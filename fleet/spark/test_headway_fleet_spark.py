@@ -66,7 +66,7 @@ class ArgumentsTest(unittest.TestCase):
 
 class SentenceTest(unittest.TestCase):
     def test_a_worker_is_named(self):
-        text = "Job aborted: Lost task\norg.apache.spark.SparkException: Subprocess exited with status 126. Error: ./x: no\n\tat"
+        text = "Job aborted: Task 0 failed\norg.apache.spark.SparkException: Subprocess exited with status 126. Error: ./x: no\n\tat"
         said = "headway-fleet failed on a worker of Spark (exit code 126): ./x: no"
         self.assertEqual(sentence(Exception(text)), said)
 

@@ -95,7 +95,7 @@ pub struct Outcome {
 }
 
 /// A service of which every lock is estimated. What changed is decided by [`judge`], with all other services of the
-/// search. A program can write it and another one read it: no digit of a number is lost.
+/// search. A program can write it and another one read it: numbers keep every digit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimated {
     /// The service.
