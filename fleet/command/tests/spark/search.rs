@@ -108,7 +108,7 @@ fn spark_finds_what_the_embedded_engine_finds() {
 fn nothing_is_found_where_nothing_changed_or_nothing_is() {
     let searched = searched();
     for (words, code, sentence) in [
-        (&["--fail", "--service", "service001"][..], 0, "no regression in "),
+        (&["--fail", "--service", "service001", "--min-share", "0"][..], 0, "no regression in 8 locks"),
         (&["--service", ALONE], 0, "Only one version: "),
         (&["--service", "service009"], 2, "the store has no rows of service service009"),
     ] {
