@@ -69,7 +69,6 @@ def spent_chart(one: Line, ten: Line, windows: Line, rises: Sequence[float]) -> 
     spent.plot(*zip(*one), lw=0.9, color="0.55", label="the second before")
     spent.plot(*zip(*ten), lw=1.8, color="tab:blue", label="the ten seconds before")
     spent.axhline(100, color="tab:red", lw=0.8)
-    spent.set_yscale("symlog", linthresh=200)
     spent.set_ylim(bottom=0)
     spent.set_ylabel("spent, % of the budget")
     spent.legend(fontsize=7)
