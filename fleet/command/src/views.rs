@@ -45,8 +45,10 @@ impl Dialect {
     pub fn text(self, text: &str) -> String {
         match self {
             Dialect::DataFusion => format!("'{}'", text.replace('\'', "''")),
-            // Two quotes are one since Spark 4 only.
-            Dialect::Spark => format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'")),
+            // Two quotes are one since Spark 4 only. What looks like a variable (`${env:HOME}`) would be replaced.
+            Dialect::Spark => {
+                format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'").replace("${", r"$\{"))
+            }
         }
     }
 
@@ -112,9 +114,9 @@ mod tests {
 
     #[test]
     fn names_stay_texts_in_each_language() {
-        let name = r"o'er \' OR 1";
-        assert_eq!(Dialect::DataFusion.text(name), r"'o''er \'' OR 1'");
-        assert_eq!(Dialect::Spark.text(name), r"'o\'er \\\' OR 1'");
+        let name = r"o'er \' ${env:HOME} OR 1";
+        assert_eq!(Dialect::DataFusion.text(name), r"'o''er \'' ${env:HOME} OR 1'");
+        assert_eq!(Dialect::Spark.text(name), r"'o\'er \\\' $\{env:HOME} OR 1'");
     }
 
     #[test]

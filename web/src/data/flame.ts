@@ -65,7 +65,8 @@ export function flame(stacks: Stacks, options: FlameOptions, before?: Stacks): F
 
 /** A tree with room for all stacks of both, and for those that are not among the groups. */
 function treeFor(methods: Methods, stacks: Stacks, before: Stacks | undefined): CallTree {
-  const most = sides(stacks, before).reduce((sum, [{ groups }]) => sum + groups.value.length + 1, 0);
+  // Rows below others are pieces of their stacks.
+  const most = sides(stacks, before).reduce((sum, [{ groups }]) => sum + groups.parent.filter((parent) => parent < 0).length + 1, 0);
   return new CallTree(methods, stacks.pieces ?? 0, most);
 }
 

@@ -106,10 +106,11 @@ function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, mea
   const [chosen, setChosen] = useState<{ made: Layout; at: number }>({ made, at: 0 });
   const reached = chosen.made === made ? chosen.at : 0;
   const box = made.boxes[reached]!;
-  // Rows below those that are seen are drawn when somebody scrolls, prints or saves them.
+  // Rows below those that are seen are drawn when there is time, and at once when somebody scrolls, prints or saves them.
   const [drawnWhole, setWhole] = useState<Layout | null>(null);
   const actions = actionsOn(box, above);
   const drawWhole = () => setWhole(made);
+  useWhenIdle(drawWhole, made);
   useOnPrint(() => flushSync(drawWhole));
   const saveDrawing = () => {
     flushSync(drawWhole);
@@ -154,6 +155,19 @@ function useWidth(place: { current: HTMLDivElement | null }): number {
     return () => observer.disconnect();
   }, []);
   return width;
+}
+
+/** Acts once after each change of what it is about, when the page has nothing else to do. */
+function useWhenIdle(act: () => void, about: unknown): void {
+  useEffect(() => {
+    // Not every browser says when it has nothing to do.
+    if (!("requestIdleCallback" in globalThis)) {
+      const timer = setTimeout(act, 200);
+      return () => clearTimeout(timer);
+    }
+    const request = requestIdleCallback(act, { timeout: 1000 });
+    return () => cancelIdleCallback(request);
+  }, [about]);
 }
 
 /** Acts before the page is laid out for a printer. */

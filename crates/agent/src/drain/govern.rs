@@ -139,6 +139,8 @@ pub(super) struct Governor {
     exact_call_ns: f64,
     /// What it writes then.
     exact_call_bytes: f64,
+    /// False in the first second of the recording, when the agent's own threads name classes and threads.
+    has_begun: bool,
     /// True once it was said that a bound cannot be kept.
     has_complained: bool,
 }
@@ -208,12 +210,12 @@ impl Governor {
         self.window_ns.div_ceil(FIRST_NS).clamp(least, SLOWEST)
     }
 
-    /// What is looked at for alarms: in the first interval only what hooks cost, since what the agent's
-    /// own threads spend on beginning the recording is no load that goes on.
+    /// What is looked at: in the first second, of the CPU time only what hooks cost, since what the
+    /// agent's own threads spend on beginning the recording is no load that goes on.
     fn load_that_goes_on(&self, (spent, bytes, time): At) -> At {
-        match self.held.is_empty() {
-            true => (spent.without_own_threads(), bytes, time),
-            false => (spent, bytes, time),
+        match self.has_begun {
+            true => (spent, bytes, time),
+            false => (spent.without_own_threads(), bytes, time),
         }
     }
 
@@ -373,9 +375,11 @@ impl Drain {
 
     fn decide(&mut self, now: TimeNs, is_alarm: bool) {
         let latest = self.spent_by(now);
-        let interval = between(std::mem::replace(&mut self.governed, latest), latest);
-        if self.governor.held.is_empty() {
-            // From the second interval on the agent's own threads count, too.
+        let before = std::mem::replace(&mut self.governed, latest);
+        let interval = between(self.governor.load_that_goes_on(before), self.governor.load_that_goes_on(latest));
+        if !is_alarm && !self.governor.has_begun {
+            self.governor.has_begun = true;
+            // From now on the agent's own threads count, too.
             self.recent.clear();
         }
         if let Some(window_ns) = self.governor.decide(interval, is_alarm) {
