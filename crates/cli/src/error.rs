@@ -34,8 +34,8 @@ pub enum Failure {
 
     /// What carries out the command is not installed.
     #[error(
-        "`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH: build it in \
-         the source of Headway with `cargo build --release` in fleet/"
+        "`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH: install the \
+         archive headway-fleet-VERSION-linux-x86_64.tar.gz with install.sh, or build it with `cargo build --release` in fleet/"
     )]
     NoFleet {
         /// The command.

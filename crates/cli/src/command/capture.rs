@@ -17,20 +17,20 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 
 /// What `-e` takes, one a line.
 const EVENTS_HELP: &str = "\
-What to record, separated by commas; default: lock,steal
+What to record, separated by commas, instead of the default: lock,steal
 
 - monitor:  contended `synchronized`, Object.wait
-- park:     threads that wait in java.util.concurrent (locks, queues, pools)
+- park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Use it alone: together with another event it means lock
+            cost. Use it alone: with another event, lock is recorded instead
 - cpu:      samples of running threads
 - wall:     samples of running and of waiting threads
 - steal:    steal, throttling and run-queue wait of threads, and of
             transactions (marked by the program with Headway.transaction)
 - mounts:   how long a virtual thread waited for a carrier (the platform
             thread that runs it) or a CPU once it was ready to continue;
-            includes park and adds one event per park";
+            also records park, and one more event for each park";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -42,11 +42,11 @@ pub struct Capture {
     pub events: Vec<Feature>,
 
     /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
-    /// time between samples of a waiting one; default: 10ms
+    /// time between samples of a waiting one; default: 10ms. There is no --budget then
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
-    /// Time between two readings of steal (10ms to 4s); default: 1s
+    /// Time between two measurements of the lack of CPU (10ms to 4s); default: 1s
     #[arg(long, value_name = "TIME", value_parser = steal_interval, hide_short_help = true)]
     pub steal_interval: Option<Span>,
 
@@ -75,17 +75,17 @@ pub struct Capture {
 
     /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
     /// owners. The totals include them; `report --min-duration` leaves short
-    /// ones out of the totals as well
+    /// ones out of the totals as well. There is no --budget then
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
-    /// Like --min-duration, for parks only (ns, us, ms)
+    /// Like --min-duration, for parks only (ns, us, ms). There is no --budget then
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
     /// Try to keep the cost of the recording below this part of the process's CPU time, in percent;
-    /// default: 1. A process that uses less than one CPU has the budget of one CPU. If recording
-    /// everything would cost more, contentions, waits and parks are sampled: their number and time stay
+    /// default: 1. If the process uses less than one CPU, it is this part of one CPU. If
+    /// recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
     /// exact, shares by call stack and owner become estimates. Even counting can cost more; the report
     /// then says so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
@@ -95,7 +95,7 @@ pub struct Capture {
     #[arg(long, conflicts_with_all = ["budget", "max_rate", "sampling_window"])]
     pub exact: bool,
 
-    /// Let the recording grow by at most SIZE (k, m, g) a second, on average of 10 s. If
+    /// Let the recording grow by at most SIZE (k, m, g) a second, averaged over 10 s. If
     /// recording everything would need more, contentions, waits and parks are sampled as with --budget
     #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
     pub max_rate: Option<u64>,
@@ -105,13 +105,14 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
-    /// Limit for the memory of event buffers; default: 16m
+    /// Limit for the memory of event buffers; default: 16m. It cannot grow in a JVM that has loaded
+    /// Headway already
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time that threads spent acquiring it, divided by the lifetime of all
-    /// threads without their waits (time blocked on a lock is no wait)
+    /// of a lock is the time that threads were blocked on it, divided by the lifetime of all
+    /// threads without their waits (a blocked thread does not count as waiting)
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
@@ -122,14 +123,14 @@ pub struct Capture {
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
     /// JVM's user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_CSP_PERCENT (critical section pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER,
+    /// HEADWAY_CSP_PERCENT (the pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER,
     /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
     /// because one was still running) in the environment. `log` writes a line to the JVM's
     /// standard error instead
     #[arg(long, value_name = "COMMAND|log")]
     pub on_phase: Option<String>,
 
-    /// Publish what `top` shows as the management bean headway:type=Pressure; JMX clients
+    /// Publish what `headway top` shows as the management bean headway:type=Pressure; JMX clients
     /// can also start, dump and stop recordings through it. Loads the JDK's management
     /// classes into the program
     #[arg(long)]
@@ -141,13 +142,13 @@ pub struct Capture {
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
-    /// Use JVMTI only: nothing is patched, rebound or retransformed. No owners, parks,
-    /// samples or re-acquisitions after Object.wait; the report lists what is missing
+    /// Change no code and no class: use only JVMTI, the JVM's interface for tools. There are no owners,
+    /// parks, samples or re-acquisitions after Object.wait then; the report lists what is missing
     #[arg(long)]
     pub safe: bool,
 
-    /// Fail and record nothing if a mechanism (`headway status` lists them) is not available,
-    /// instead of using its fallback. A JVM that `run` started then ends with exit code 1
+    /// Fail and record nothing if a part of Headway cannot work (`headway status` lists them),
+    /// instead of using a fallback or recording less. A JVM that `run` started then ends with exit code 1
     #[arg(long)]
     pub strict: bool,
 
@@ -157,7 +158,7 @@ pub struct Capture {
 
     /// How threads are sampled: perf (perf_event) or signal (CPU timers with SIGPROF); jvmti,
     /// agct (AsyncGetCallTrace) and handshake are for comparisons only; default: perf where it is allowed, else
-    /// signal
+    /// signal, which only takes the samples of cpu and wall
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 

@@ -44,7 +44,7 @@ recording, and detaches if it loaded the agent (`headway stop --help` says what 
 `view` prints an address with a secret, and answers only on this machine and only
 those who know the secret. If your browser is on another machine, forward the
 port (--port PORT, ssh -L PORT:127.0.0.1:PORT) or write the page into a file:
-`headway report -o report.html`. Ctrl-C ends it.";
+`headway report app.jfr -o report.html`. Ctrl-C ends it.";
 
 /// Rows kept in memory; beyond them short stretches are added up.
 const ROWS: usize = 1_500_000;
