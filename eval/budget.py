@@ -45,8 +45,6 @@ class Reading:
     process_s: float
     own_s: float
     """The agent's threads and its hooks."""
-    error_s: float
-    """How far the interval of 95 % around that reaches to each side: hooks are timed at random."""
     operations: int
     window_ms: float
     """0 where everything is recorded."""
@@ -120,7 +118,7 @@ def reading(answer: dict[str, object], start: float, operations: int) -> Reading
 
     return Reading(
         time.monotonic() - start, ns("process_cpu_ns") / 1e9, (ns("own_cpu_ns") + ns("hook_cpu_ns")) / 1e9,
-        ns("hook_cpu_error_ns") / 1e9, operations, ns("sampling_window_ns") / 1e6,
+        operations, ns("sampling_window_ns") / 1e6,
     )  # fmt: skip
 
 
