@@ -9,6 +9,22 @@ pub fn now() -> TimeNs {
     TimeNs(read(libc::CLOCK_MONOTONIC))
 }
 
+/// Now, by a clock that is read in a quarter of the time and changes only at the kernel's ticks,
+/// [`coarse_step`] apart: up to that much too early, or more where the machine had no CPU for its tick.
+#[inline]
+pub fn coarse() -> TimeNs {
+    TimeNs(read(libc::CLOCK_MONOTONIC_COARSE))
+}
+
+/// See [`coarse`]. 10 ms, which no kernel exceeds, if it does not say.
+pub fn coarse_step() -> DurationNs {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `step` is a valid place to write to.
+    let failed = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut step) };
+    let ns = step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64;
+    DurationNs(if failed == 0 && ns > 0 { ns } else { 10_000_000 })
+}
+
 /// CPU time of the calling thread so far.
 pub fn thread_cpu() -> DurationNs {
     DurationNs(read(libc::CLOCK_THREAD_CPUTIME_ID))
@@ -52,6 +68,18 @@ fn read(clock: libc::clockid_t) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_coarse_clock_is_up_to_a_step_behind() {
+        let behind = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let (before, coarse, after) = (now(), coarse(), now());
+            assert!(coarse <= after, "{coarse:?} {after:?}");
+            before.since(coarse) <= coarse_step()
+        };
+        // A machine that has no CPU for its ticks is further behind.
+        assert!((0..60).map(behind).filter(|is_behind| *is_behind).count() > 30);
+    }
 
     #[test]
     fn the_epoch_offset_leads_from_one_clock_to_the_other() {

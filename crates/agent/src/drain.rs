@@ -25,7 +25,7 @@ use crate::recompile::Recompilation;
 use crate::removal;
 use crate::steal;
 use crate::thread_events::blocked_throughout;
-use govern::{Bounds, Governor};
+use govern::Governor;
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{IfTaken, RecordingWriter};
 use headway_model::event::{RecordingInfo, Sampling, SelfCost};
@@ -249,7 +249,7 @@ impl Drain {
             steal: steal::Drained::new(agent, options),
             recompilation: None,
             late: Vec::new(),
-            governor: Governor::new(Bounds::of(options), options.sampling_window_ns),
+            governor: Governor::new(options),
             governed: (Spent::so_far(agent), 0, start),
             recent: VecDeque::new(),
             sampling: None,

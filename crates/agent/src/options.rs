@@ -152,6 +152,8 @@ pub struct Options {
     pub max_rate: Option<u64>,
     /// Length of the windows with which sampling begins, in ns.
     pub sampling_window_ns: Option<u64>,
+    /// True if parks are thinned out in these windows from the start.
+    pub thin_parks: bool,
     /// Time between samples of stolen time in ns.
     pub steal_interval_ns: Option<u64>,
     /// How stacks are taken.
@@ -293,6 +295,7 @@ impl Options {
             "budget" => self.budget = Some(fraction("budget", value)?),
             "max_rate" => self.max_rate = Some(positive("max_rate", value)?),
             "sampling_window" => self.sampling_window_ns = Some(window(value)?),
+            "thin_parks" => self.thin_parks = flag("thin_parks", value)?,
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
@@ -380,7 +383,7 @@ const DEFAULT_MAX_SIZE: u64 = 1 << 30;
 pub const MOUNTS: &str = "mounts";
 
 /// The feature that makes experiments.
-const CAUSAL: &str = "causal";
+pub const CAUSAL: &str = "causal";
 
 /// The feature that records windows and phases.
 const PRESSURE: &str = "pressure";

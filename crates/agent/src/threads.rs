@@ -30,7 +30,10 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+mod inside;
+
 pub use crate::state::{Begun, NAME_CHECK_NS};
+pub use inside::{InCall, InEvent};
 
 /// Most threads tracked at once.
 pub const CAPACITY: usize = MOST_THREADS;
@@ -217,44 +220,6 @@ impl Slot {
         self.enter.end();
         self.wait.end();
         self.reenter.end();
-    }
-}
-
-/// Marks a slot as being inside an event, from before the event's time is
-/// taken until it is in the buffer, so that the collector can say up to which
-/// time everything has been collected.
-pub struct InEvent<'a>(&'a Slot);
-
-impl<'a> InEvent<'a> {
-    /// Begins. `epoch` is the collector's last published time: a lower bound
-    /// of any time taken after this call. The fence orders the mark before
-    /// the clock, as the collector publishes the epoch before it reads marks.
-    #[inline]
-    pub fn begin(slot: &'a Slot, epoch: &AtomicU64) -> InEvent<'a> {
-        slot.busy_since.store(epoch.load(Ordering::Relaxed).max(1), Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        slot.timed.begin();
-        InEvent(slot)
-    }
-
-    /// What follows, up to [`Self::resume`], is the VM's work and no cost of the agent.
-    #[inline]
-    pub fn pause(&self) {
-        self.0.timed.pause();
-    }
-
-    /// See [`Self::pause`].
-    #[inline]
-    pub fn resume(&self) {
-        self.0.timed.resume();
-    }
-}
-
-impl Drop for InEvent<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.timed.end();
-        self.0.busy_since.store(0, Ordering::Release);
     }
 }
 

@@ -23,6 +23,10 @@ pub struct Sampling {
     pub seed: u64,
     /// Why windows are that long.
     pub bound: SamplingBound,
+    /// True if not even the number of all parks is known: of a thread that parks often, those that
+    /// no random instant lies in are left out, and each that was recorded by chance is added up as often
+    /// as it stands for others. Sums of parks are estimates then.
+    pub thins: bool,
 }
 
 /// What decided how long the windows of a recording that samples are.
@@ -73,12 +77,19 @@ pub struct Schedule {
     window: DurationNs,
     seed: u64,
     bound: SamplingBound,
+    thins: bool,
 }
 
 impl Schedule {
     /// What the event says.
     pub const fn new(sampling: Sampling) -> Schedule {
-        Schedule { from: sampling.time, window: sampling.window, seed: sampling.seed, bound: sampling.bound }
+        let Sampling { time, window, seed, bound, thins } = sampling;
+        Schedule { from: time, window, seed, bound, thins }
+    }
+
+    /// See [`Sampling::thins`].
+    pub const fn thins(&self) -> bool {
+        self.thins
     }
 
     /// Why windows are that long.
@@ -110,6 +121,21 @@ impl Schedule {
             true => Some(instant),
             false => number.checked_sub(1).map(|before| self.instant(before)),
         }
+    }
+
+    /// The first instant after a moment; `None` before the schedule begins.
+    pub fn next(&self, now: TimeNs) -> Option<TimeNs> {
+        let number = self.number(now)?;
+        let instant = self.instant(number);
+        Some(if instant > now { instant } else { self.instant(number.saturating_add(1)) })
+    }
+
+    /// How many more like something that began and ended then, and was recorded by chance, it stands
+    /// for: a whole number that is right on average, since the rest is left to `draw`.
+    pub fn others(&self, start: TimeNs, end: TimeNs, draw: u64) -> u64 {
+        let others = 1.0 / self.chance(start, end).max(f64::MIN_POSITIVE) - 1.0;
+        let uniform = (Random::new(draw).next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        (others + uniform) as u64
     }
 
     /// True if there is an instant after `start`, up to and with `end`.
@@ -201,6 +227,35 @@ mod tests {
         }
         // 10,000 are expected, with a standard deviation of 95.
         assert!(tenths.iter().all(|count| (9_500..10_500).contains(count)), "{tenths:?}");
+    }
+
+    #[test]
+    fn the_next_instant_is_the_first_behind() {
+        let schedule = schedule();
+        for offset in (0..50 * MS).step_by(77_777) {
+            let now = schedule.from() + DurationNs(offset);
+            let first = schedule.within(now, now + DurationNs(2 * MS)).next();
+            assert_eq!(schedule.next(now), first);
+        }
+        assert_eq!(schedule.next(TimeNs(5)), None);
+    }
+
+    /// Parks of any length, each hit with its chance and counted with the others that it stands for:
+    /// their number and time are right on average.
+    #[test]
+    fn with_those_that_it_stands_for_number_and_time_are_right_on_average() {
+        for length in [3_000, 100_000, 700_000, 1_600_000, 2_500_000] {
+            let (mut number, tries) = (0, 400_000_u64);
+            for seed in 0..tries {
+                let schedule = of(123_456_789, seed);
+                let start = schedule.from() + DurationNs(5 * MS + seed.wrapping_mul(7_919) % MS);
+                let end = start + DurationNs(length);
+                number += if schedule.hits(start, end) { 1 + schedule.others(start, end, !seed) } else { 0 };
+            }
+            // Each that is hit stands for up to MS / length.
+            let deviation = (tries as f64 * (MS as f64 / length as f64)).sqrt();
+            assert!((number as f64 - tries as f64).abs() < 4.0 * deviation, "{number} of {tries}, {length} ns each");
+        }
     }
 
     #[test]

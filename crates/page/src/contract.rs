@@ -565,9 +565,13 @@ pub struct Facts {
     /// Blocked stretches.
     pub contentions: u64,
     /// Random instants at which contentions and waits were sampled; 0 where everything was recorded.
-    /// Totals by lock, thread and time are exact all the same.
+    /// Totals by lock, thread and time are exact all the same, unless it `thins`.
     #[serde(default)]
     pub instants: u64,
+    /// True if parks of threads that park very often were only counted near random instants, at times: their
+    /// totals are estimates then.
+    #[serde(default)]
+    pub thins: bool,
     /// How many pauses of the whole VM, and how long together.
     pub pauses: (u64, u64),
     /// What is wrong, in one or two sentences; names of code stand in backticks.

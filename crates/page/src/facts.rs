@@ -33,6 +33,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.running_ns = report.running_ns;
     facts.contentions = report.contentions;
     facts.instants = report.sampling.as_ref().map_or(0, |sampling| sampling.instants);
+    facts.thins = report.sampling.iter().any(|sampling| sampling.windows.iter().any(|window| window.thins));
     facts.pauses = (report.pauses.count, report.pauses.total_ns);
     facts.verdict = bounded(&report.verdict);
     facts.ledger = ledger(&report.ledger);

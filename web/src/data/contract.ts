@@ -578,9 +578,14 @@ runningNs: number,
 contentions: number, 
 /**
  * Random instants at which contentions and waits were sampled; 0 where everything was recorded.
- * Totals by lock, thread and time are exact all the same.
+ * Totals by lock, thread and time are exact all the same, unless it `thins`.
  */
 instants: number, 
+/**
+ * True if parks of threads that park very often were only counted near random instants, at times: their
+ * totals are estimates then.
+ */
+thins: boolean, 
 /**
  * How many pauses of the whole VM, and how long together.
  */

@@ -7,11 +7,13 @@ import { between, times } from "../text/units";
 
 /** Which times are exact and which are estimates. */
 export function Sampled() {
-  const instants = factsOf(view.value.recording)?.instants ?? 0;
+  const facts = factsOf(view.value.recording);
+  const instants = facts?.instants ?? 0;
   if (instants === 0) return null;
+  const except = facts?.thins ? ", except parks of threads that park very often" : "";
   return (
     <p class="hint" title="Intervals of 95 % are shown for the whole recording without a filter, by lock name, owner, waiter and their call stacks">
-      Sampled at {times(instants, "random instant")}: times by lock and thread are exact, within a second as its mean; by owner and call stack they are estimates.
+      Sampled at {times(instants, "random instant")}: times by lock and thread are exact{except}, within a second as its mean; by owner and call stack they are estimates.
     </p>
   );
 }

@@ -6,13 +6,15 @@
 //! within milliseconds where the load grows a thousandfold. While that is enough, everything is
 //! recorded. Where it is not, owners of locks are looked at less often first, which loses only
 //! detail. If that is not enough, contentions, waits and parks are sampled from then on, in windows
-//! just as long as the bound that is exceeded more needs; where everything would fit again,
-//! everything is recorded again, but not before the last 10 s together leave room for it.
+//! just as long as the bound that is exceeded more needs. If even counting what is not recorded costs too
+//! much, parks of threads that park often are thinned out: only next to random instants are they looked at.
+//! Where everything would fit again, everything is recorded again, but not before the last 10 s
+//! together leave room for it.
 
 use super::self_cost::Spent;
 use super::Drain;
 use crate::clock;
-use crate::options::Options;
+use crate::options::{Options, CAUSAL};
 use crate::own_cost::ONE_IN;
 use crate::thread_entry::unnamed_virtual;
 use headway_jfr::RecordingWriter;
@@ -27,6 +29,9 @@ const LEAST_CPUS: f64 = 1.0;
 const WINDOWS_NS: (u64, u64) = (1_000_000, 200_000_000);
 /// The first window's length.
 const FIRST_NS: u64 = 5_000_000;
+/// Where parks are thinned out, windows are at least this long: next to each instant hooks do as much
+/// as without thinning. A quarter is long enough to know that not the details cost too much.
+const THINNED_NS: u64 = 80_000_000;
 /// By so many times fewer looks at the owners of locks are taken, at the most, and while everything
 /// else is recorded.
 const SLOWEST: u64 = 16;
@@ -119,6 +124,8 @@ struct Load {
     least: f64,
     /// What it would be if everything were recorded.
     exact: f64,
+    /// What it would be if everything were counted.
+    counted: f64,
 }
 
 /// See the module.
@@ -130,6 +137,10 @@ pub(super) struct Governor {
     window_ns: u64,
     /// What decided that.
     bound: SamplingBound,
+    /// True while parks are thinned out.
+    thins: bool,
+    /// False where somebody follows each park.
+    can_thin: bool,
     /// True while owners are looked at less often, whether anything is sampled or not.
     looks_slower: bool,
     intervals: VecDeque<Interval>,
@@ -139,6 +150,8 @@ pub(super) struct Governor {
     exact_call_ns: f64,
     /// What it writes then.
     exact_call_bytes: f64,
+    /// What a call costs while parks are counted and sampled.
+    counted_call_ns: f64,
     /// False in the first second of the recording, when the agent's own threads name classes and threads.
     has_begun: bool,
     /// True once it was said that a bound cannot be kept.
@@ -147,8 +160,14 @@ pub(super) struct Governor {
 
 impl Governor {
     /// Nothing was measured yet.
-    pub fn new(bounds: Bounds, window_ns: Option<u64>) -> Governor {
-        Governor { bounds, window_ns: window_ns.unwrap_or(0), ..Governor::default() }
+    pub fn new(options: &Options) -> Governor {
+        Governor {
+            bounds: Bounds::of(options),
+            window_ns: options.sampling_window_ns.unwrap_or(0),
+            thins: options.thin_parks,
+            can_thin: !options.wants(CAUSAL),
+            ..Governor::default()
+        }
     }
 
     /// The length of windows from now on, if it changes. `is_alarm` if a whole second's allowance
@@ -159,9 +178,7 @@ impl Governor {
             self.intervals.clear();
         }
         self.keep(latest);
-        if self.window_ns == 0 {
-            self.learn(latest);
-        }
+        self.learn(latest);
         let loads = self.loads();
         let worst = loads.iter().copied().max_by(|a, b| a.now.total_cmp(&b.now))?;
         let (held, room) = (self.held_load(), self.room());
@@ -173,29 +190,38 @@ impl Governor {
         // One slow call among those that are timed stands for a thousand: what is certain is over.
         let is_too_much = is_sure && worst.now > room || worst.least > 1.0;
         let is_by_far = is_alarm || worst.least > BY_FAR;
-        let window = match self.window_ns {
+        let (window, thins) = match self.window_ns {
             0 if is_over && !is_by_far && !self.looks_slower => {
                 self.look_slower(true);
-                0
+                (0, false)
             }
-            0 if is_over => FIRST_NS,
+            0 if is_over => (FIRST_NS, false),
             0 if self.looks_slower && is_sure && worst.now.max(held) < AMPLE => {
                 self.look_slower(false);
-                0
+                (0, false)
             }
-            0 => 0,
-            now if is_too_much => longer(now, worst.now / room),
-            now if !is_sure || worst.now > FITS * room || held > FITS => now,
-            _ if loads.iter().all(|load| load.exact < FITS) => 0,
-            now => (now / 2).max(WINDOWS_NS.0),
+            0 => (0, false),
+            now if is_too_much && self.should_thin(worst.bound) => (now.max(THINNED_NS), true),
+            now if is_too_much => (longer(now, worst.now / room), self.thins),
+            now if !is_sure || worst.now > FITS * room || held > FITS => (now, self.thins),
+            _ if loads.iter().all(|load| load.exact < FITS) => (0, false),
+            now if self.thins && loads.iter().all(|load| load.counted < FITS) => (now, false),
+            now if self.thins => ((now / 2).clamp(THINNED_NS, now), true),
+            now => ((now / 2).max(WINDOWS_NS.0), false),
         };
-        let changes = window != self.window_ns;
+        let changes = (window, thins) != (self.window_ns, self.thins);
         if changes {
             self.window_ns = window;
+            self.thins = thins;
             self.bound = worst.bound;
             self.intervals.clear();
         }
         changes.then_some(window)
+    }
+
+    /// True if longer windows would not help as much as counting less.
+    fn should_thin(&self, bound: SamplingBound) -> bool {
+        self.can_thin && !self.thins && bound == SamplingBound::Cpu && self.window_ns >= THINNED_NS / 4
     }
 
     /// What was measured before says nothing of what is to come.
@@ -222,7 +248,7 @@ impl Governor {
     /// True if more than a second's allowance was spent in the last second, of which `half` is the
     /// last half, at most, and longer windows could help.
     fn is_alarming(&self, second: Interval, half: Interval) -> bool {
-        if self.window_ns >= WINDOWS_NS.1 {
+        if self.window_ns >= WINDOWS_NS.1 && !self.should_thin(SamplingBound::Cpu) {
             return false;
         }
         let exceeds = |recent: Interval, factor: f64| {
@@ -280,29 +306,44 @@ impl Governor {
         let cpu = self.bounds.budget.map(|budget| {
             let allowed = (budget * all.process.max(LEAST_CPUS * all.length)).max(1.0);
             let (now, least) = (all.own / allowed, (all.own - all.error) / allowed);
-            Load { bound: SamplingBound::Cpu, now, least, exact: all.calls * self.exact_call_ns / allowed }
+            let at = |call_ns: f64| all.calls * call_ns / allowed;
+            Load {
+                bound: SamplingBound::Cpu,
+                now,
+                least,
+                exact: at(self.exact_call_ns),
+                counted: at(self.counted_call_ns),
+            }
         });
         let file = self.bounds.max_rate.map(|rate| {
             let allowed = (rate * all.length / 1e9).max(1.0);
             let now = all.bytes / allowed;
             let exact = all.calls * self.exact_call_bytes / allowed;
-            Load { bound: SamplingBound::FileRate, now, least: now, exact }
+            // What is counted is written once a second.
+            Load { bound: SamplingBound::FileRate, now, least: now, exact, counted: now }
         });
         cpu.into_iter().chain(file)
     }
 
-    /// What a call costs and writes while everything is recorded: means that forget slowly.
+    /// What a call costs and writes while everything is recorded, or counted: means that forget slowly.
     fn learn(&mut self, latest: Interval) {
-        if latest.calls >= FEW_CALLS {
-            let mean = |before: f64, now: f64| if before > 0.0 { 0.8 * before + 0.2 * now } else { now };
-            self.exact_call_ns = mean(self.exact_call_ns, latest.own / latest.calls);
-            self.exact_call_bytes = mean(self.exact_call_bytes, latest.bytes / latest.calls);
+        if latest.calls < FEW_CALLS || self.thins {
+            return;
         }
+        let mean = |before: f64, now: f64| if before > 0.0 { 0.8 * before + 0.2 * now } else { now };
+        let call_ns = latest.own / latest.calls;
+        if self.window_ns > 0 {
+            self.counted_call_ns = mean(self.counted_call_ns, call_ns);
+            return;
+        }
+        self.exact_call_ns = mean(self.exact_call_ns, call_ns);
+        self.exact_call_bytes = mean(self.exact_call_bytes, latest.bytes / latest.calls);
     }
 
     /// The bound, once, that the longest windows still exceed.
     fn complains(&mut self) -> Option<SamplingBound> {
-        let is_longest = self.window_ns == WINDOWS_NS.1 && !self.has_complained;
+        let can_do_more = self.should_thin(SamplingBound::Cpu);
+        let is_longest = self.window_ns == WINDOWS_NS.1 && !can_do_more && !self.has_complained;
         let over = self.loads().into_iter().find(|load| is_longest && load.least > 1.5)?;
         self.has_complained = true;
         Some(over.bound)
@@ -333,7 +374,7 @@ impl Drain {
     /// Begins with windows of the length that was asked for, if one was. Before threads record.
     pub fn begin_sampling(&mut self, start: TimeNs) {
         if self.governor.window_ns > 0 {
-            self.sample_from(start, self.governor.window_ns, SamplingBound::Window);
+            self.sample_from(start, self.governor.window_ns, self.governor.thins, SamplingBound::Window);
             self.agent.samples.look_slower(self.governor.fewer_looks());
         }
     }
@@ -384,7 +425,7 @@ impl Drain {
         }
         if let Some(window_ns) = self.governor.decide(interval, is_alarm) {
             self.recent.clear();
-            self.sample_from(now + AHEAD, window_ns, self.governor.bound);
+            self.sample_from(now + AHEAD, window_ns, self.governor.thins, self.governor.bound);
         }
         if self.agent.samples.slower() != self.governor.fewer_looks() {
             // What was spent on looks before says nothing of what they cost now.
@@ -412,17 +453,26 @@ impl Drain {
     pub(super) fn note_sampling(&mut self) {
         let sampling = self.sampling.filter(|sampling| sampling.window > DurationNs::ZERO && self.writer.is_some());
         self.recorded.window = sampling.map_or(DurationNs::ZERO, |sampling| sampling.window);
-        self.recorded.notes.extend(sampling.map(|Sampling { time, window, bound, .. }| {
+        self.recorded.notes.extend(sampling.map(|Sampling { time, window, bound, thins, .. }| {
             let since = match clock::now().since(time) {
                 DurationNs::ZERO => "from now on".to_owned(),
                 since => format!("for {since}"),
             };
-            format!("Contentions, waits and parks are sampled in windows of {window} (--{}), {since}.", bound.name())
+            let often = clock::coarse_step();
+            let thinned = match thins {
+                true => format!(
+                    " Parks of threads that park more often than once in {often} are thinned out: their number and \
+                     time are estimates."
+                ),
+                false => String::new(),
+            };
+            let name = bound.name();
+            format!("Contentions, waits and parks are sampled in windows of {window} (--{name}), {since}.{thinned}")
         }));
     }
 
-    fn sample_from(&mut self, time: TimeNs, window_ns: u64, bound: SamplingBound) {
-        let sampling = Sampling { time, window: DurationNs(window_ns), seed: time.0, bound };
+    fn sample_from(&mut self, time: TimeNs, window_ns: u64, thins: bool, bound: SamplingBound) {
+        let sampling = Sampling { time, window: DurationNs(window_ns), seed: time.0, bound, thins };
         if self.sampling.is_none() {
             self.take_event(&Event::Thread(some_virtual_thread()));
         }

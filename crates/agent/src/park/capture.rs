@@ -20,13 +20,13 @@ use crate::pressure::capture as pressure;
 use crate::raw::Record;
 use crate::state::{Given, InProgress, Permit, Short, Span, ThreadParks};
 use crate::thread_entry;
-use crate::threads::{InEvent, Slot, NAME_CHECK_NS};
+use crate::threads::{InCall, InEvent, Slot, NAME_CHECK_NS};
 use headway_model::event::{
     MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark, VirtualMount, VirtualPinned,
 };
 use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// The VM's thread, entered now if no event announced it.
@@ -75,6 +75,8 @@ struct Current<'a> {
     is_virtual: bool,
     park: &'a InProgress,
     permit: &'a Permit,
+    /// True if the park, which begins, is to be left out of what is counted.
+    is_thinned: bool,
 }
 
 impl Current<'_> {
@@ -91,10 +93,69 @@ impl Current<'_> {
     }
 }
 
+/// The time by the coarse clock, if even counting is too much now: threads that park often are looked
+/// at closely only next to random instants.
+#[inline]
+fn thinning(agent: &Agent) -> Option<TimeNs> {
+    let thins = agent.sampling.thins()
+        && agent.is_recording()
+        && !agent.pressure.is_sparing()
+        && parks().counting() != Counting::Only;
+    thins.then(clock::coarse)
+}
+
+/// True if the thread did the same in this step of the coarse clock before; the first time is not thinned
+/// out. That depends on the thread alone and not on where instants lie, so that estimates are unbiased.
+#[inline]
+fn is_again(last: &AtomicU64, step: TimeNs) -> bool {
+    let is_again = last.load(Ordering::Relaxed) == step.0;
+    if !is_again {
+        last.store(step.0, Ordering::Relaxed);
+    }
+    is_again
+}
+
+/// A thinned park of a platform thread that begins far from any random instant: only when is noted. False if there
+/// is more to do.
+#[inline]
+fn begin_thinned(agent: &'static Agent, slot: &'static Slot, coarse: TimeNs, limit: ParkLimit) -> bool {
+    let _call = InCall::begin(slot);
+    let is_special = slot.is_carrier.load(Ordering::Relaxed)
+        || slot.is_filtered.load(Ordering::Relaxed)
+        || slot.parks.found.load(Ordering::Relaxed) != 0;
+    if is_special || agent.sampling.calm_since(coarse).is_none() {
+        return false;
+    }
+    slot.parks.park.begin(&thinned(slot.thread(), coarse, limit, Seq(coarse.0)), false);
+    slot.parks.park.set_thinned();
+    true
+}
+
+/// What is noted of a thinned park.
+fn thinned(thread: ThreadId, time: TimeNs, limit: ParkLimit, seq: Seq) -> ParkBegin {
+    ParkBegin { time, thread, seq, limit, ..ParkBegin::default() }
+}
+
+/// A thinned park is over, and no random instant was near: nothing is recorded. False if there is more to do.
+#[inline]
+fn end_thinned(agent: &'static Agent, slot: &Slot, park: &InProgress, permit: &Permit) -> bool {
+    let _call = InCall::begin(slot);
+    let is_over = agent.sampling.calm_since(clock::coarse()).is_some_and(|since| park.end_unsent(since));
+    if is_over {
+        // Who gave it is of no interest to the next park.
+        permit.take(None);
+    }
+    is_over
+}
+
 /// A platform thread is about to park. `None` if its end is of no interest.
 #[inline]
 pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Option<&'static Slot> {
     let slot = slot_of_current(agent, jni)?;
+    let often = thinning(agent).filter(|step| is_again(&slot.parks.parked_in, *step));
+    if often.is_some_and(|step| begin_thinned(agent, slot, step, limit)) {
+        return Some(slot);
+    }
     let _event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
         return None;
@@ -119,7 +180,8 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
         under_way::over(agent, slot);
     }
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
-    let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
+    let is_thinned = often.is_some();
+    let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit, is_thinned };
     begin(&current, limit, time);
     observer().block(slot);
     Some(slot)
@@ -136,12 +198,16 @@ fn look_at_name(agent: &'static Agent, jni: Jni, slot: &Slot) {
 /// It is back.
 #[inline]
 pub fn end_platform(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
+    let (park, permit) = (&slot.parks.park, &slot.parks.permit);
+    if park.is_thinned() && end_thinned(agent, slot, park, permit) {
+        return;
+    }
     let _event = InEvent::begin(slot, agent.threads.epoch());
     if slot.parks.pinned_since_ns.load(Ordering::Relaxed) != 0 {
         return end_pinned(agent, jni, slot);
     }
-    let (park, permit) = (&slot.parks.park, &slot.parks.permit);
-    let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
+    let is_thinned = park.is_thinned();
+    let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit, is_thinned };
     end(&current, || is_known_now(&slot.parks.known));
 }
 
@@ -209,7 +275,14 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
         define_virtual(agent, jni, thread, now);
     }
     let VirtualPark { park, permit, .. } = place;
-    begin(&Current { agent, jni, slot, thread, is_virtual: true, park, permit }, limit, now);
+    let often = thinning(agent).filter(|step| is_again(&slot.parks.parked_in, *step));
+    if often.is_some_and(|step| agent.sampling.calm_since(step).is_some()) {
+        park.begin(&thinned(thread, now, limit, parks().next_unrecorded()), false);
+        park.set_thinned();
+    } else {
+        let is_thinned = often.is_some();
+        begin(&Current { agent, jni, slot, thread, is_virtual: true, park, permit, is_thinned }, limit, now);
+    }
     VirtualThreads::token(number, park.seq())
 }
 
@@ -228,10 +301,14 @@ fn define_virtual(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs
 #[inline]
 pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
     let Some(slot) = slot_of_current(agent, jni) else { return };
-    let _event = InEvent::begin(slot, agent.threads.epoch());
     let Some(place) = parks().virtuals.of_token(token) else { return };
     let VirtualPark { park, permit, .. } = place;
-    let current = Current { agent, jni, slot, thread: ThreadId::NONE, is_virtual: true, park, permit };
+    if park.is_thinned() && end_thinned(agent, slot, park, permit) {
+        return;
+    }
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let is_thinned = park.is_thinned();
+    let current = Current { agent, jni, slot, thread: ThreadId::NONE, is_virtual: true, park, permit, is_thinned };
     end(&current, || is_known_now(&place.known));
 }
 
@@ -239,7 +316,9 @@ pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
 fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let Current { agent, jni, slot, thread, is_virtual, .. } = *current;
     let (spends, only_counts) = (current.spends(), current.only_counts());
-    let is_sampled = !spends && !only_counts && agent.sampling.at(time).is_some();
+    let schedule = agent.sampling.at(time).filter(|_| !spends && !only_counts);
+    let is_sampled = schedule.is_some();
+    let is_thinned = current.is_thinned && schedule.is_some_and(|schedule| schedule.thins());
     // Where each park is told, its number stands for it; else its time does.
     let seq = match is_virtual {
         true if is_sampled => parks().next_unrecorded(),
@@ -254,12 +333,16 @@ fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
         false => ChainId::NONE,
     };
     let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
-    if !spends {
+    if !spends && !is_thinned {
         count_park(agent, &begin, || if only_counts || is_sampled { walk() } else { chain });
     }
     if is_sampled {
         agent.sampling.awaits(blocker.id, time);
-        return current.park.begin(&begin, false);
+        current.park.begin(&begin, false);
+        if is_thinned {
+            current.park.set_thinned();
+        }
+        return;
     }
     if only_counts {
         return current.park.begin(&begin, true);
@@ -291,6 +374,9 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let (outcome, given) = outcome(current, &begin, time, was_known);
     let is_left_out = seq.is_none() && !is_told && !agent.sampling.records(begin.time, time);
     if seq.is_none() && !is_left_out {
+        if current.is_thinned && begin.blocker.is_none() {
+            begin.blocker = blocker_of(current);
+        }
         agent.sampling.settles(begin.blocker, time);
         begin.chain = agent.chains.in_native(agent, current.jni, slot, Side::Blocks);
         if current.is_virtual {
@@ -312,18 +398,24 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     if !agent.is_recording() {
         return;
     }
-    count_return(agent, &begin, time);
+    if !current.is_thinned {
+        count_return(agent, &begin, time);
+    }
     if is_left_out && current.is_virtual && parks().tells_mounts.load(Ordering::Relaxed) {
         mounts(current, &begin, given, time);
+    }
+    if current.is_thinned {
+        if is_left_out {
+            return;
+        }
+        add_others(current, &begin, time);
     }
     if !is_told {
         let duration = time.since(begin.time);
         if is_left_out || seq.is_some() && duration < parks().floor() {
             let ParkBegin { thread, blocker, chain, .. } = begin;
             let thread = if is_left_out && current.is_virtual { ThreadId::SOME_VIRTUAL } else { thread };
-            let sums = slot.parks.short.get_or_init(Box::default);
-            let due = sums.add(Short { time, thread, blocker, chain, duration });
-            return due.iter().for_each(|sum| agent.append(slot, &Record::short_parks(sum)));
+            return add_up(agent, slot, Short { time, thread, blocker, chain, duration, count: 1 });
         }
         if seq.is_some() {
             agent.append(slot, &Record::park_begin(&begin));
@@ -348,6 +440,33 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         waker: given.map_or(ThreadId::NONE, |given| given.waker),
     };
     agent.append(slot, &Record::park(&park));
+}
+
+/// Adds to the sums of parks that are not recorded one by one.
+fn add_up(agent: &Agent, slot: &Slot, parks: Short) {
+    let due = slot.parks.short.get_or_init(Box::default).add(parks);
+    due.iter().for_each(|sum| agent.append(slot, &Record::short_parks(sum)));
+}
+
+/// What the thread is parked on still, though its park is over: [`Current::is_thinned`] parks begin without a look.
+#[cold]
+fn blocker_of(current: &Current<'_>) -> LockId {
+    let Current { agent, jni, slot, is_virtual, .. } = *current;
+    let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
+    parks().blockers.of_current(&parking, agent.heap.fields(), &agent.heap.pauses).id
+}
+
+/// Adds up as many parks as this one, which was thinned and recorded by chance, stands for beside itself.
+#[cold]
+fn add_others(current: &Current<'_>, begin: &ParkBegin, time: TimeNs) {
+    let Current { agent, slot, .. } = *current;
+    let Some(schedule) = agent.sampling.at(time).filter(|schedule| begin.time >= schedule.from()) else { return };
+    let thread = if current.is_virtual { ThreadId::SOME_VIRTUAL } else { begin.thread };
+    let count = schedule.others(begin.time, time, time.0 ^ begin.thread.0);
+    if count > 0 {
+        let (blocker, chain, duration) = (begin.blocker, ChainId::NONE, time.since(begin.time));
+        add_up(agent, slot, Short { time, thread, blocker, chain, duration, count });
+    }
 }
 
 /// A park is over and nothing but pressure is recorded: why it ended is no news.
@@ -416,7 +535,8 @@ fn outcome(
     match current.permit.take_again() {
         Some(given) => (ParkOutcome::Unparked, Some(given)),
         // The permit may have been given before the recording began.
-        None if !was_known => (ParkOutcome::Unknown, None),
+        // Nor was who gave it looked at, except next to random instants.
+        None if !was_known || current.is_thinned => (ParkOutcome::Unknown, None),
         None => (ParkOutcome::Spurious, None),
     }
 }
@@ -461,6 +581,9 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         return None;
     }
     let slot = slot_of_current(agent, jni)?;
+    if thinning(agent).is_some_and(|step| is_thinned_wake(agent, slot, step)) {
+        return None;
+    }
     observer().before_wake(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
@@ -514,6 +637,14 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let unpark = Unpark { time, thread, seq, target: id, ..Unpark::default() };
     event.pause();
     Some(Unparking { slot, unpark, blocker, event })
+}
+
+/// True if the thread gives permits often and no random instant is near: whoever is woken does not
+/// learn by whom.
+#[inline]
+fn is_thinned_wake(agent: &Agent, slot: &Slot, step: TimeNs) -> bool {
+    let _call = InCall::begin(slot);
+    is_again(&slot.parks.woke_in, step) && agent.sampling.calm_since(step).is_some()
 }
 
 /// True if it is known by now that the target's park will be recorded, or if nobody has

@@ -14,7 +14,7 @@ use crate::exchanged::Awaited;
 use crate::raw::{limit_of_word, limit_to_word};
 use headway_model::event::ParkBegin;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SENT: u64 = 1;
 
@@ -29,6 +29,8 @@ pub struct InProgress {
     blocker: AtomicU64,
     owner: AtomicU64,
     limit: AtomicU64,
+    /// Written and read by the parking thread only.
+    thinned: AtomicBool,
 }
 
 impl InProgress {
@@ -41,6 +43,7 @@ impl InProgress {
         self.blocker.store(begin.blocker.0, Ordering::Relaxed);
         self.owner.store(begin.owner.0, Ordering::Relaxed);
         self.limit.store(limit_to_word(begin.limit), Ordering::Relaxed);
+        self.thinned.store(false, Ordering::Relaxed);
         self.state.store(begin.seq.0 << 1 | u64::from(is_sent), Ordering::Release);
     }
 
@@ -49,6 +52,29 @@ impl InProgress {
     pub fn end(&self) -> Option<(ParkBegin, bool)> {
         let state = self.state.swap(0, Ordering::Acquire);
         (state != 0).then(|| (self.read(state), state & SENT != 0))
+    }
+
+    /// The park in progress, which was not sent, was left out of what is counted. Parking thread only.
+    #[inline]
+    pub fn set_thinned(&self) {
+        self.thinned.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the last park was left out of what is counted. Parking thread only.
+    #[inline]
+    pub fn is_thinned(&self) -> bool {
+        self.thinned.load(Ordering::Relaxed)
+    }
+
+    /// Ends the park in progress if it began at `since` or later and was not sent. True if it did; else
+    /// nothing changes.
+    #[inline]
+    pub fn end_unsent(&self, since: TimeNs) -> bool {
+        let state = self.state.load(Ordering::Relaxed);
+        state != 0
+            && state & SENT == 0
+            && self.start.load(Ordering::Relaxed) >= since.0
+            && self.state.compare_exchange(state, 0, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// Ends the park of this number, unless it is over: what began. Anybody may
@@ -167,5 +193,20 @@ mod tests {
         assert_eq!((cell.end_of(Seq(9)), cell.end_of(Seq(9)), cell.end()), (Some(begin), None, None));
         cell.begin(&begin, true);
         assert_eq!((cell.send(now), cell.end(), cell.end()), (None, Some((begin, true)), None));
+    }
+
+    #[test]
+    fn a_park_that_was_sent_is_not_dropped() {
+        let cell = InProgress::default();
+        let begin = ParkBegin { time: TimeNs(5), seq: Seq(9), ..ParkBegin::default() };
+        assert!(!cell.end_unsent(TimeNs(0)), "there is none");
+        cell.begin(&begin, false);
+        cell.set_thinned();
+        assert!(!cell.end_unsent(TimeNs(6)) && cell.is_thinned(), "it is older");
+        assert!(cell.end_unsent(TimeNs(5)) && !cell.end_unsent(TimeNs(5)));
+        cell.begin(&begin, false);
+        assert!(!cell.is_thinned(), "another park");
+        assert!(cell.send(TimeNs(6)).is_some() && !cell.end_unsent(TimeNs(5)));
+        assert_eq!(cell.end(), Some((begin, true)));
     }
 }

@@ -9,11 +9,21 @@
 //! later; who sleeps that long in between decides about one event by another window. The
 //! words of locks are written by whoever has an event of the lock, without order: of two at
 //! the same instant both may record it.
+//!
+//! # Thinning
+//! Where even counting costs too much ([`Sampling::thins`]), a thread that has parked in this step of
+//! the coarse clock already leaves a park out unless a random instant lies in it, and only looks
+//! closely where one is near: within two steps, so that a time of the coarse clock, which is up
+//! to a step late, cannot be on the wrong side of it (unless the hypervisor takes the CPU that ticks for
+//! longer than that: then a few parks are decided by a time that is too early). Whether an instant is near is asked of one
+//! word, which holds the last calm period that somebody found; whoever finds it outdated works it out.
 
+use crate::clock;
 use headway_model::event::{Sampling as Change, SamplingBound};
 use headway_model::schedule::Schedule;
 use headway_model::{DurationNs, LockId, TimeNs};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 /// Schedules of which a thread may still read one.
 const PLACES: usize = 8;
@@ -25,11 +35,48 @@ const LOCKS: usize = 1 << 14;
 const INSTANT_BITS: u32 = 40;
 const INSTANT: u64 = (1 << INSTANT_BITS) - 1;
 
+/// Times of a calm period are in units of this many ns, as a power of two.
+const CALM_BITS: u32 = 20;
+/// Bits of a calm period's length, and of the number of its schedule; its begin has the others.
+const CALM_LENGTH_BITS: u32 = 24;
+const CALM_NUMBER_BITS: u32 = 8;
+
 #[derive(Default)]
 struct Place {
     from: AtomicU64,
     window: AtomicU64,
     seed: AtomicU64,
+    thins: AtomicBool,
+}
+
+/// A time without a random instant nearby, under the schedule of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Calm {
+    number: u64,
+    /// In units, as is the length.
+    from: u64,
+    length: u64,
+}
+
+impl Calm {
+    fn of_word(word: u64) -> Calm {
+        let from = word >> (CALM_LENGTH_BITS + CALM_NUMBER_BITS);
+        let length = word >> CALM_NUMBER_BITS & ((1 << CALM_LENGTH_BITS) - 1);
+        Calm { number: word & ((1 << CALM_NUMBER_BITS) - 1), from, length }
+    }
+
+    fn to_word(self) -> u64 {
+        self.from << (CALM_LENGTH_BITS + CALM_NUMBER_BITS) | self.length << CALM_NUMBER_BITS | self.number
+    }
+
+    /// When it began, if it has and goes on.
+    #[inline]
+    fn begun(self, changes: usize, now: TimeNs) -> Option<TimeNs> {
+        let unit = now.0 >> CALM_BITS;
+        let since = (unit as u32).wrapping_sub(self.from as u32);
+        let is_in = u64::from(since) < self.length && self.number == changes as u64 & ((1 << CALM_NUMBER_BITS) - 1);
+        is_in.then(|| TimeNs((unit - u64::from(since)) << CALM_BITS))
+    }
 }
 
 impl Place {
@@ -40,6 +87,7 @@ impl Place {
             seed: self.seed.load(Ordering::Relaxed),
             // Threads need not know why.
             bound: SamplingBound::default(),
+            thins: self.thins.load(Ordering::Relaxed),
         })
     }
 }
@@ -49,6 +97,11 @@ pub struct Sampling {
     places: [Place; PLACES],
     /// Changes so far; 0 if nothing was ever sampled.
     changes: AtomicUsize,
+    /// True if the latest schedule thins.
+    thins: AtomicBool,
+    calm: AtomicU64,
+    /// What is nearer to an instant is near.
+    nearness: OnceLock<DurationNs>,
     settled: Box<[AtomicU64]>,
 }
 
@@ -57,6 +110,9 @@ impl Default for Sampling {
         Sampling {
             places: Default::default(),
             changes: AtomicUsize::new(0),
+            thins: AtomicBool::new(false),
+            calm: AtomicU64::new(0),
+            nearness: OnceLock::new(),
             settled: (0..LOCKS).map(|_| AtomicU64::new(0)).collect(),
         }
     }
@@ -65,6 +121,8 @@ impl Default for Sampling {
 impl Sampling {
     /// A recording begins: everything is recorded.
     pub fn reset(&self) {
+        self.thins.store(false, Ordering::Relaxed);
+        self.calm.store(0, Ordering::Relaxed);
         self.changes.store(0, Ordering::Release);
     }
 
@@ -75,8 +133,44 @@ impl Sampling {
             place.from.store(change.time.0, Ordering::Relaxed);
             place.window.store(change.window.0, Ordering::Relaxed);
             place.seed.store(change.seed, Ordering::Relaxed);
+            place.thins.store(change.thins, Ordering::Relaxed);
         }
         self.changes.store(changes + 1, Ordering::Release);
+        self.thins.store(change.thins, Ordering::Relaxed);
+    }
+
+    /// True if parks of threads that park often are thinned out: what hooks ask first. The
+    /// schedule may begin a moment later.
+    #[inline]
+    pub fn thins(&self) -> bool {
+        self.thins.load(Ordering::Relaxed)
+    }
+
+    /// Since when there was no random instant nearby, if there is none at this moment of the coarse
+    /// clock; `None` as well where nothing is thinned out.
+    #[inline]
+    pub fn calm_since(&self, coarse: TimeNs) -> Option<TimeNs> {
+        let changes = self.changes.load(Ordering::Acquire);
+        let known = Calm::of_word(self.calm.load(Ordering::Relaxed)).begun(changes, coarse);
+        known.or_else(|| self.find_calm(changes, coarse))
+    }
+
+    fn find_calm(&self, changes: usize, coarse: TimeNs) -> Option<TimeNs> {
+        let schedule = self.places.get(changes.checked_sub(1)? % PLACES)?.schedule();
+        let near = *self.nearness.get_or_init(|| clock::coarse_step() + clock::coarse_step());
+        if !schedule.thins() || !schedule.samples() || coarse < schedule.from() + near {
+            return None;
+        }
+        let since = schedule.latest(coarse).unwrap_or(schedule.from()) + near;
+        let until = schedule.next(coarse)? - near;
+        // Whole units that lie between.
+        let (first, behind) = ((since.0 >> CALM_BITS) + 1, until.0 >> CALM_BITS);
+        let length = behind.checked_sub(first)?.min((1 << CALM_LENGTH_BITS) - 1);
+        let number = changes as u64 & ((1 << CALM_NUMBER_BITS) - 1);
+        let calm = Calm { number, from: first & u64::from(u32::MAX), length };
+        let begun = calm.begun(changes, coarse)?;
+        self.calm.store(calm.to_word(), Ordering::Relaxed);
+        Some(begun)
     }
 
     /// True if anything was sampled since the recording began.
@@ -163,7 +257,42 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn change(time: u64, window: u64) -> Change {
-        Change { time: TimeNs(time), window: DurationNs(window), seed: time, bound: SamplingBound::Cpu }
+        Change { time: TimeNs(time), window: DurationNs(window), seed: time, ..Change::default() }
+    }
+
+    #[test]
+    fn it_is_calm_where_no_instant_is_near_and_only_while_the_schedule_thins() {
+        const WINDOW: u64 = 100 * MS;
+        let sampling = Sampling::default();
+        let near = clock::coarse_step() + clock::coarse_step();
+        // Far up, where a unit of time does not fit into its bits.
+        let begin = (40 << 52) + 12_345;
+        let thinned = Change { thins: true, ..change(begin, WINDOW) };
+        sampling.change(thinned);
+        let schedule = Schedule::new(thinned);
+        let (mut calm, mut since_before) = (0, TimeNs(0));
+        for n in 0..2_000 {
+            let now = TimeNs(begin + WINDOW + n * MS);
+            let is_near = schedule.within(now - near, now + near).next().is_some();
+            match sampling.calm_since(now) {
+                Some(since) => {
+                    assert!(!is_near && since <= now && since >= since_before, "{now:?} {since:?}");
+                    assert_eq!(schedule.within(since - near, now + near).next(), None);
+                    (calm, since_before) = (calm + 1, since);
+                }
+                None => assert!(schedule.within(now - near - near, now + near + near).next().is_some(), "{now:?}"),
+            }
+        }
+        assert!(calm > 1_000, "{calm} of 2,000 ms, of which one in five is near an instant");
+        let at = since_before;
+        assert!(sampling.thins() && sampling.calm_since(at).is_some());
+        sampling.change(change(at.0 + 20 * MS, WINDOW));
+        assert!(!sampling.thins());
+        assert_eq!((sampling.calm_since(at), sampling.calm_since(at + DurationNs(30 * MS))), (None, None));
+        sampling.change(thinned);
+        assert!(sampling.thins());
+        sampling.reset();
+        assert_eq!((sampling.thins(), sampling.calm_since(at)), (false, None));
     }
 
     fn sampling() -> Sampling {

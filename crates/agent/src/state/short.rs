@@ -35,6 +35,14 @@ pub struct Short {
     pub chain: ChainId,
     /// For how long.
     pub duration: DurationNs,
+    /// How many such parks there are.
+    pub count: u64,
+}
+
+impl Short {
+    fn total(&self) -> DurationNs {
+        DurationNs(self.duration.0.saturating_mul(self.count))
+    }
 }
 
 impl Sums {
@@ -51,8 +59,8 @@ impl Sums {
 }
 
 fn alone(park: Short) -> ShortParks {
-    let Short { time, thread, blocker, chain, duration } = park;
-    ShortParks { time, thread, blocker, chain, count: 1, total: duration }
+    let Short { time, thread, blocker, chain, count, .. } = park;
+    ShortParks { time, thread, blocker, chain, count, total: park.total() }
 }
 
 fn add(sums: &mut [ParkSum; KEPT], park: Short) -> Option<ShortParks> {
@@ -62,8 +70,8 @@ fn add(sums: &mut [ParkSum; KEPT], park: Short) -> Option<ShortParks> {
     };
     if let Some(sum) = sums.iter_mut().find(same) {
         sum.parks.time = park.time;
-        sum.parks.count += 1;
-        sum.parks.total += park.duration;
+        sum.parks.count += park.count;
+        sum.parks.total += park.total();
         let is_due = park.time.since(sum.since).0 >= SENT_AFTER_NS;
         return is_due.then(|| std::mem::take(sum).parks);
     }
@@ -84,6 +92,7 @@ mod tests {
             blocker: LockId(2),
             chain: ChainId(chain),
             duration: DurationNs(10),
+            count: 1,
         }
     }
 
@@ -98,6 +107,14 @@ mod tests {
         assert_eq!(sent.iter().map(|parks| parks.count).sum::<u64>(), 1000);
         assert_eq!(sent.iter().map(|parks| parks.total.0).sum::<u64>(), 10_000);
         assert_eq!(sums.take().count(), 0);
+    }
+
+    #[test]
+    fn a_park_may_stand_for_many() {
+        let sums = Sums::default();
+        assert!(sums.add(park(1, 5)).is_none() && sums.add(Short { count: 400, ..park(2, 5) }).is_none());
+        let sums: Vec<ShortParks> = sums.take().collect();
+        assert_eq!(sums.iter().map(|parks| (parks.count, parks.total.0)).collect::<Vec<_>>(), [(401, 4_010)]);
     }
 
     #[test]

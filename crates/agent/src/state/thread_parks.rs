@@ -30,7 +30,12 @@ pub struct ThreadParks {
     pub pinned_since_ns: AtomicU64,
     /// When that ended last.
     pub pinned_until_ns: AtomicU64,
-    /// Used where the recording has a floor.
+    /// The step of the coarse clock in which a park on the thread was watched last, where parks are thinned
+    /// out; a virtual thread's is one of its carrier here.
+    pub parked_in: AtomicU64,
+    /// The same of an unpark.
+    pub woke_in: AtomicU64,
+    /// Used where parks are added up.
     pub short: OnceLock<Box<Sums>>,
 }
 

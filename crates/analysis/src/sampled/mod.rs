@@ -60,6 +60,9 @@ pub struct SamplingWindow {
     pub window_ns: u64,
     /// The option that decided it: `budget`, `max-rate` or `sampling-window`.
     pub bound: &'static str,
+    /// True if parks of threads that park often were counted near random instants only: number and
+    /// time of the parks of these threads are estimates then.
+    pub thins: bool,
 }
 
 /// So many instants are remembered: those of some seconds, by which what ended comes in order.
@@ -342,6 +345,7 @@ impl Sampled {
             from_ns: schedule.from().since(start).0,
             window_ns: schedule.window().0,
             bound: schedule.bound().name(),
+            thins: schedule.thins(),
         };
         let windows = self.schedules.all().iter().map(window);
         self.is_used().then(|| SamplingReport { windows: windows.collect(), ..self.report.clone() })

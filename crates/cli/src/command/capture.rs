@@ -86,8 +86,8 @@ pub struct Capture {
     /// Try to keep the cost of the recording below this part of the process's CPU time, in percent;
     /// default: 1. If the process uses less than one CPU, it is this part of one CPU. If
     /// recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
-    /// exact, shares by call stack and owner become estimates. Even counting can cost more; the report
-    /// then says so
+    /// exact, shares by call stack and owner become estimates. If even counting costs more, number and time of the
+    /// parks of threads that park often become estimates, too; the report says so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
@@ -104,6 +104,11 @@ pub struct Capture {
     /// length (us, ms), record the contentions and parks that are in progress at a random instant
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
+
+    /// Count parks of threads that park more often than once in about 4 ms next to random instants
+    /// only, as --budget does where counting alone costs too much
+    #[arg(long, requires = "sampling_window", hide_short_help = true)]
+    pub thin_parks: bool,
 
     /// Limit for the memory of event buffers; default: 16m. It cannot grow in a JVM that has loaded
     /// Headway already
@@ -345,6 +350,7 @@ impl Capture {
             .with_some("budget", self.budget())
             .with_some("max_rate", self.max_rate)
             .with_some("sampling_window", self.sampling_window.map(|span| span.ns))
+            .with_flag("thin_parks", self.thin_parks)
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))

@@ -165,36 +165,65 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled ({}): {} of {} short contentions, waits and parks were recorded one by one, those in progress at {}. \
-         Totals are exact. For the other {}, call stacks and owners are estimated. Recordings with --exact are not sampled",
+        "sampled {}: {} of {} short contentions, waits and parks were recorded one by one, those in progress at {}. \
+         {} For the other {}, call stacks and owners are estimated. Recordings with --exact are not sampled",
         bounds(&sampling.windows),
         numbers::grouped(sampling.recorded),
         numbers::grouped(all),
         numbers::counted(sampling.instants, "random instant", "random instants"),
+        totals(&sampling.windows),
         numbers::time(sampling.added_up_ns),
     ))
 }
 
-/// Which bound decided the windows, and when: `--budget from 2.00 s to 14.0 s, --max-rate from 14.0 s on`.
+/// Whether totals are exact.
+fn totals(windows: &[SamplingWindow]) -> String {
+    let thinned = spans(windows.iter().map(|window| (window.from_ns, window.thins.then_some(""))));
+    if thinned.is_empty() {
+        return "Totals are exact.".to_owned();
+    }
+    let when = listed(&thinned, |(_, from, to)| when(*from, *to));
+    format!(
+        "Totals are exact, with one exception: counting every park would have cost too much. So Headway estimated the \
+         number and time of the parks of threads that park very often ({when})."
+    )
+}
+
+/// Which bound decided the windows, and when: `from 2.00 s to 14.0 s (--budget), from 14.0 s on (--max-rate)`.
 fn bounds(windows: &[SamplingWindow]) -> String {
-    let mut spans: Vec<(&str, u64, Option<u64>)> = Vec::new();
-    for window in windows {
+    let spans = spans(windows.iter().map(|window| (window.from_ns, (window.window_ns > 0).then_some(window.bound))));
+    listed(&spans, |(bound, from, to)| format!("{} (--{bound})", when(*from, *to)))
+}
+
+/// What was so from when to when; up to the end if there is no end.
+type Span = (&'static str, u64, Option<u64>);
+
+/// The times in which the same goes on, of what begins at each of these.
+fn spans(states: impl Iterator<Item = (u64, Option<&'static str>)>) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (from_ns, state) in states {
         let open = spans.last_mut().filter(|(.., to)| to.is_none());
-        let goes_on = open.as_ref().is_some_and(|(bound, ..)| window.window_ns > 0 && *bound == window.bound);
-        if goes_on {
+        if open.as_ref().is_some_and(|(before, ..)| Some(*before) == state) {
             continue;
         }
         if let Some((.., to)) = open {
-            *to = Some(window.from_ns);
+            *to = Some(from_ns);
         }
-        if window.window_ns > 0 {
-            spans.push((window.bound, window.from_ns, None));
-        }
+        spans.extend(state.map(|state| (state, from_ns, None)));
     }
-    let until = |to: Option<u64>| to.map_or("on".to_owned(), |to| format!("to {}", numbers::time(to)));
-    let text = |(bound, from, to): &(&str, u64, Option<u64>)| {
-        format!("--{bound} from {} {}", numbers::time(*from), until(*to))
-    };
+    spans
+}
+
+fn when(from: u64, to: Option<u64>) -> String {
+    let to = to.map_or("on".to_owned(), |to| format!("to {}", numbers::time(to)));
+    match from {
+        0 if to == "on" => "from the start".to_owned(),
+        from => format!("from {} {to}", numbers::time(from)),
+    }
+}
+
+/// The first of them, and how many more there are.
+fn listed(spans: &[Span], text: impl Fn(&Span) -> String) -> String {
     let mut texts: Vec<String> = spans.iter().take(SPANS).map(text).collect();
     let more = spans.len().saturating_sub(SPANS);
     texts.extend((more > 0).then(|| format!("and {more} times more")));
@@ -218,21 +247,35 @@ mod tests {
 
     #[test]
     fn bounds_are_listed_with_the_time_for_which_they_decided() {
-        let window = |from_ns, window_ns, bound| SamplingWindow { from_ns, window_ns, bound };
+        let window = |from_ns, window_ns, bound| SamplingWindow { from_ns, window_ns, bound, thins: false };
         let second = 1_000_000_000;
         let mut windows = vec![
             window(2 * second, 5_000_000, "budget"),
             window(4 * second, 10_000_000, "budget"),
             window(14 * second, 20_000_000, "max-rate"),
         ];
-        assert_eq!(bounds(&windows), "--budget from 2.00 s to 14.0 s, --max-rate from 14.0 s on");
+        assert_eq!(bounds(&windows), "from 2.00 s to 14.0 s (--budget), from 14.0 s on (--max-rate)");
         windows.extend(
             (0..3).flat_map(|n| [window((20 + n) * second, 0, "budget"), window((20 + n) * second, 9, "budget")]),
         );
         let text = bounds(&windows);
         assert!(
-            text.ends_with("--max-rate from 14.0 s to 20.0 s, --budget from 20.0 s to 21.0 s, and 2 times more"),
+            text.ends_with("from 14.0 s to 20.0 s (--max-rate), from 20.0 s to 21.0 s (--budget), and 2 times more"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn totals_are_exact_except_while_parks_are_thinned_out() {
+        let window = |from_s: u64, thins| SamplingWindow {
+            from_ns: from_s * 1_000_000_000,
+            window_ns: 80_000_000,
+            bound: "budget",
+            thins,
+        };
+        assert_eq!(totals(&[window(0, false), window(2, false)]), "Totals are exact.");
+        let text = totals(&[window(0, false), window(2, true), window(3, true), window(9, false)]);
+        assert!(text.ends_with("park very often (from 2.00 s to 9.00 s)."), "{text}");
+        assert!(totals(&[window(0, true)]).ends_with("park very often (from the start)."));
     }
 }

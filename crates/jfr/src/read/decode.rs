@@ -200,6 +200,7 @@ impl Chunk {
                 window: DurationNs(number(slot!("window"))),
                 seed: number(slot!("seed")),
                 bound: SamplingBound::named(&self.values.text(slot!("bound"))),
+                thins: number(slot!("thins")) != 0,
             }),
             kinds::PRESSURE_WINDOW => Event::PressureWindow(PressureWindow {
                 start,

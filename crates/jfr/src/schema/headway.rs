@@ -208,6 +208,7 @@ event_types! {
             "window" Inline LONG [NANO_SPAN, Label("Window"), Description("Length of a window, which has one random instant; 0 if everything is recorded")];
             "seed" Inline LONG [Label("Seed"), Description("What the instants are drawn from")];
             "bound" Inline STRING [Label("Bound"), Description("Option that decided the length of the window: budget, max-rate or sampling-window")];
+            "thins" Inline BOOLEAN [Label("Thins"), Description("True if parks of threads that park often are counted near random instants only: sums of parks are estimates")];
         },
         &[LOCKS, Label("Sampling"), Description("From when on only those contentions and parks are recorded in which a random instant lies; others are added up")];
     PRESSURE_WINDOW = 96, "headway.PressureWindow", fields! {

@@ -363,6 +363,7 @@ impl Context<'_> {
             o.varint(e.window.0);
             o.varint(e.seed);
             o.string(e.bound.name());
+            o.byte(u8::from(e.thins));
         });
     }
 

@@ -230,6 +230,7 @@ pub fn events() -> Vec<Event> {
             window: DurationNs(MS),
             seed: u64::MAX - 5,
             bound: SamplingBound::FileRate,
+            thins: true,
         }),
         Event::PressureWindow(PressureWindow {
             start: at(60),

@@ -5,24 +5,31 @@ use headway_model::random::Random;
 use std::ops::Range;
 
 /// A second of a process that uses one CPU, whose locks are used so often that recording
-/// all of it costs `exact` of that, and sampling with a window of 1 ms a fifth of that.
-fn second(exact: f64, window_ns: u64) -> Interval {
+/// all of it costs `exact` of that, and sampling with a window of 1 ms a fifth of that; counting
+/// alone costs a twentieth, and a tenth of that where parks are thinned out.
+fn second(exact: f64, window_ns: u64, thins: bool) -> Interval {
+    let counting = if thins { 0.005 * exact } else { 0.05 * exact };
     let share = match window_ns {
         0 => exact,
-        window => 0.05 * exact + 0.15 * exact * 1e6 / window as f64,
+        window => counting + 0.15 * exact * 1e6 / window as f64,
     };
     Interval { length: 1e9, process: 1e9, own: share * 1e9, error: 0.0, bytes: share * 1e8, calls: exact * 1e6 }
 }
 
 fn governor(budget: f64) -> Governor {
-    Governor::new(Bounds { budget: Some(budget), max_rate: None }, None)
+    of(Bounds { budget: Some(budget), max_rate: None }, None)
+}
+
+fn of(bounds: Bounds, sampling_window_ns: Option<u64>) -> Governor {
+    let max_rate = bounds.max_rate.map(|rate| rate as u64);
+    Governor::new(&Options { budget: bounds.budget, max_rate, sampling_window_ns, ..Options::default() })
 }
 
 /// Lengths of windows and what was paid, second by second.
 fn play(governor: &mut Governor, loads: impl IntoIterator<Item = f64>) -> Vec<(u64, f64)> {
     let mut seconds = Vec::new();
     for exact in loads {
-        let interval = second(exact, governor.window_ns);
+        let interval = second(exact, governor.window_ns, governor.thins);
         seconds.push((governor.window_ns, interval.own / 1e9));
         governor.decide(interval, false);
     }
@@ -33,16 +40,45 @@ fn play(governor: &mut Governor, loads: impl IntoIterator<Item = f64>) -> Vec<(u
 fn what_fits_is_recorded_whole() {
     let mut governor = governor(0.01);
     assert!(play(&mut governor, [0.0, 0.002, 0.009, 0.009, 0.0]).iter().all(|(window, _)| *window == 0));
-    let mut exact = Governor::new(Bounds::default(), None);
+    let mut exact = of(Bounds::default(), None);
     assert!(play(&mut exact, [0.5; 20]).iter().all(|(window, _)| *window == 0));
 }
 
 #[test]
 fn windows_have_bounds_and_what_cannot_be_kept_is_said_once() {
+    for can_thin in [true, false] {
+        let mut governor = Governor { can_thin, ..governor(0.001) };
+        let seconds = play(&mut governor, [0.9; 30]);
+        assert_eq!((seconds.last().unwrap().0, governor.thins), (WINDOWS_NS.1, can_thin));
+        assert_eq!([governor.complains(), governor.complains()], [Some(SamplingBound::Cpu), None]);
+    }
+}
+
+#[test]
+fn where_counting_costs_too_much_parks_are_thinned_out_until_it_fits_again() {
     let mut governor = governor(0.01);
+    // Counting takes 4.5 % of a CPU.
     let seconds = play(&mut governor, [0.9; 30]);
-    assert_eq!(seconds.last().unwrap().0, WINDOWS_NS.1);
-    assert_eq!([governor.complains(), governor.complains()], [Some(SamplingBound::Cpu), None]);
+    assert!(governor.thins && governor.complains().is_none());
+    let settled = seconds.iter().position(|(_, cost)| *cost < 0.01).unwrap();
+    assert!(settled <= 5, "{seconds:?}");
+    assert!(seconds[settled..].iter().all(|(window, cost)| *cost < 0.01 && *window >= THINNED_NS), "{seconds:?}");
+    // It never tries in between what it knows to be too much.
+    for _ in 0..300 {
+        play(&mut governor, [0.9]);
+        assert!(governor.thins);
+    }
+    // Counting would take 0.3 %, recording everything 6 %.
+    play(&mut governor, [0.06; 15]);
+    assert!(!governor.thins && governor.window_ns > 0);
+    play(&mut governor, [0.001; 40]);
+    assert_eq!((governor.thins, governor.window_ns), (false, 0));
+}
+
+#[test]
+fn where_each_park_is_followed_none_is_thinned_out() {
+    let causal = Options { budget: Some(0.01), events: vec!["causal".into()], ..Options::default() };
+    assert!(!Governor::new(&causal).can_thin && governor(0.01).can_thin);
 }
 
 #[test]
@@ -147,7 +183,7 @@ fn what_hooks_cost_is_an_alarm_from_the_beginning() {
 #[test]
 fn a_file_that_grows_too_fast_is_sampled_and_stays_below_its_rate_over_ten_seconds() {
     let bounds = Bounds { budget: Some(0.5), max_rate: Some(1e6) };
-    let mut governor = Governor::new(bounds, None);
+    let mut governor = of(bounds, None);
     play(&mut governor, [0.001; 10]);
     assert_eq!(governor.window_ns, 0);
     let seconds = play(&mut governor, [0.1; 60]);
@@ -163,7 +199,7 @@ fn a_file_that_grows_too_fast_is_sampled_and_stays_below_its_rate_over_ten_secon
 #[test]
 fn the_bound_that_is_exceeded_more_decides() {
     for (budget, max_rate, bound) in [(0.01, 5e6, SamplingBound::Cpu), (0.05, 1e6, SamplingBound::FileRate)] {
-        let mut governor = Governor::new(Bounds { budget: Some(budget), max_rate: Some(max_rate) }, None);
+        let mut governor = of(Bounds { budget: Some(budget), max_rate: Some(max_rate) }, None);
         play(&mut governor, [0.2; 3]);
         assert_eq!(governor.bound, bound);
     }
@@ -212,7 +248,7 @@ impl Simulation {
     fn run(&mut self, seconds: u64, load: impl Fn(f64) -> f64) {
         for _ in 0..seconds * 100 {
             let window = self.windows.iter().rev().nth(DELAY).copied().unwrap_or(0);
-            let tick = self.measured(second(load(self.tick as f64 / 100.0), window));
+            let tick = self.measured(second(load(self.tick as f64 / 100.0), window, self.governor.thins));
             self.since.push(tick);
             self.recent.push_back(tick);
             if self.recent.len() > 100 {
@@ -298,9 +334,15 @@ fn a_load_that_comes_and_goes_every_few_seconds_stays_within_the_budget() {
 
 #[test]
 fn a_burst_is_no_alarm_where_windows_are_as_long_as_they_can_be() {
-    let governor = |window| Governor::new(Bounds { budget: Some(0.01), max_rate: None }, Some(window));
+    let governor =
+        |window| Governor { can_thin: false, ..of(Bounds { budget: Some(0.01), max_rate: None }, Some(window)) };
     // Twice a second's allowance of a process that uses one CPU, in 10 ms.
     let burst = Interval { length: 1e7, process: 1e7, own: 2e7, ..Interval::default() };
     assert!(governor(WINDOWS_NS.1 - 1).is_alarming(burst, burst));
     assert!(!governor(WINDOWS_NS.1).is_alarming(burst, burst));
+    assert!(
+        Governor { can_thin: true, ..governor(WINDOWS_NS.1) }.is_alarming(burst, burst),
+        "parks can be thinned out"
+    );
+    assert!(!Governor { can_thin: true, thins: true, ..governor(WINDOWS_NS.1) }.is_alarming(burst, burst));
 }
