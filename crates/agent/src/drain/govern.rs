@@ -30,8 +30,8 @@ const WINDOWS_NS: (u64, u64) = (1_000_000, 200_000_000);
 /// The first window's length.
 const FIRST_NS: u64 = 5_000_000;
 /// Where parks are thinned out, windows are at least this long: next to each instant hooks do as much
-/// as without thinning. A quarter is long enough to know that not the details cost too much.
-const THINNED_NS: u64 = 80_000_000;
+/// as without thinning. A fifth is long enough to know that not the details cost too much.
+const THINNED_NS: u64 = 100_000_000;
 /// By so many times fewer looks at the owners of locks are taken, at the most, and while everything
 /// else is recorded.
 const SLOWEST: u64 = 16;
@@ -221,7 +221,7 @@ impl Governor {
 
     /// True if longer windows would not help as much as counting less.
     fn should_thin(&self, bound: SamplingBound) -> bool {
-        self.can_thin && !self.thins && bound == SamplingBound::Cpu && self.window_ns >= THINNED_NS / 4
+        self.can_thin && !self.thins && bound == SamplingBound::Cpu && self.window_ns >= THINNED_NS / 5
     }
 
     /// What was measured before says nothing of what is to come.

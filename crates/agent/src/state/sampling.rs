@@ -13,8 +13,8 @@
 //! # Thinning
 //! Where even counting costs too much ([`Sampling::thins`]), a thread that has parked in this step of
 //! the coarse clock already leaves a park out unless a random instant lies in it, and only looks
-//! closely where one is near: within two steps, so that a time of the coarse clock, which is up
-//! to a step late, cannot be on the wrong side of it (unless the hypervisor takes the CPU that ticks for
+//! closely where one is near: within three steps, so that a time of the coarse clock, which is up
+//! to two steps too early, cannot be on the wrong side of it (unless the hypervisor takes the CPU that ticks for
 //! longer than that: then a few parks are decided by a time that is too early). Whether an instant is near is asked of one
 //! word, which holds the last calm period that somebody found; whoever finds it outdated works it out.
 
@@ -35,6 +35,8 @@ const LOCKS: usize = 1 << 14;
 const INSTANT_BITS: u32 = 40;
 const INSTANT: u64 = (1 << INSTANT_BITS) - 1;
 
+/// What is nearer to a random instant than so many steps of the coarse clock is near.
+const NEAR_STEPS: u64 = 3;
 /// Times of a calm period are in units of this many ns, as a power of two.
 const CALM_BITS: u32 = 20;
 /// Bits of a calm period's length, and of the number of its schedule; its begin has the others.
@@ -157,7 +159,7 @@ impl Sampling {
 
     fn find_calm(&self, changes: usize, coarse: TimeNs) -> Option<TimeNs> {
         let schedule = self.places.get(changes.checked_sub(1)? % PLACES)?.schedule();
-        let near = *self.nearness.get_or_init(|| clock::coarse_step() + clock::coarse_step());
+        let near = *self.nearness.get_or_init(|| DurationNs(NEAR_STEPS * clock::coarse_step().0));
         if !schedule.thins() || !schedule.samples() || coarse < schedule.from() + near {
             return None;
         }
@@ -262,9 +264,9 @@ mod tests {
 
     #[test]
     fn it_is_calm_where_no_instant_is_near_and_only_while_the_schedule_thins() {
-        const WINDOW: u64 = 100 * MS;
+        const WINDOW: u64 = 200 * MS;
         let sampling = Sampling::default();
-        let near = clock::coarse_step() + clock::coarse_step();
+        let near = DurationNs(NEAR_STEPS * clock::coarse_step().0);
         // Far up, where a unit of time does not fit into its bits.
         let begin = (40 << 52) + 12_345;
         let thinned = Change { thins: true, ..change(begin, WINDOW) };
@@ -283,7 +285,7 @@ mod tests {
                 None => assert!(schedule.within(now - near - near, now + near + near).next().is_some(), "{now:?}"),
             }
         }
-        assert!(calm > 1_000, "{calm} of 2,000 ms, of which one in five is near an instant");
+        assert!(calm > 1_000, "{calm} of 2,000 ms, of which one in eight is near an instant");
         let at = since_before;
         assert!(sampling.thins() && sampling.calm_since(at).is_some());
         sampling.change(change(at.0 + 20 * MS, WINDOW));
