@@ -78,7 +78,7 @@ pub(super) fn is_mostly_paused(split: &LockSplit) -> bool {
 pub(super) fn cause(split: &LockSplit) -> Option<String> {
     if is_mostly_paused(split) {
         return Some(format!(
-            "For {} of the blocked time the VM was paused: the lock is not the cause.",
+            "For {} of the blocked time, the VM was paused: the lock is not the cause.",
             percent(share(split.paused, split.total()))
         ));
     }
@@ -88,26 +88,26 @@ pub(super) fn cause(split: &LockSplit) -> Option<String> {
     let about = |ns: u64| percent(part(ns));
     if part(split.waited) >= EXPLAINS {
         return Some(format!(
-            "For {} of the blocked time its owner was itself blocked or waiting.",
+            "For {} of the blocked time, its owner was itself blocked or waiting.",
             about(split.waited)
         ));
     }
     if part(split.off_cpu_least) >= EXPLAINS {
         return Some(format!(
-            "For about {} of the blocked time its owner was in sleep, I/O or native code.",
+            "For about {} of the blocked time, its owner was in sleep, I/O or native code.",
             about(split.off_cpu)
         ));
     }
     if part(split.no_cpu) >= EXPLAINS {
         return Some(format!(
-            "For about {} of the blocked time ({} to {}) its owner had no CPU.",
+            "For about {} of the blocked time ({} to {}), its owner had no CPU.",
             about(split.no_cpu),
             about(split.no_cpu_least),
             about(split.no_cpu_most)
         ));
     }
     if part(split.ran_least) >= EXPLAINS {
-        return Some(format!("For about {} of the blocked time its owner executed code.", about(split.ran)));
+        return Some(format!("For about {} of the blocked time, its owner executed code.", about(split.ran)));
     }
     None
 }

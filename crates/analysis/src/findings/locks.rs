@@ -390,6 +390,18 @@ impl Group {
         let owners = self.owned_it();
         let Some((first, rest)) = methods.split_first() else { return format!("{owners}.") };
         let text = |owner: &Owner| self.part(owner.total, &owner.estimated);
+        let owners_ns = |owners: &mut dyn Iterator<Item = &Owner>| -> u64 { owners.map(|owner| owner.total).sum() };
+        let known = owners_ns(&mut self.owner_methods.values()) + owners_ns(&mut self.owner_threads.values());
+        let unknown = 1.0 - share(known + self.split.hand_off, self.spoken_of());
+        if unknown >= DOMINATES {
+            return format!(
+                "For {} of that time, the recording does not show which method owned {}. {} did for {}.",
+                percent(unknown),
+                self.it(),
+                code(&short(*first.0, names)),
+                text(first.1),
+            );
+        }
         let mut named = vec![format!("{} for {} of that time", code(&short(*first.0, names)), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
         named.extend(rest.map(|(method, owner)| format!("{} for {}", code(&short(**method, names)), text(owner))));

@@ -23,15 +23,16 @@ mod wait_for;
 mod waits;
 mod words;
 
-use crate::aggregate::{LockTotals, Range};
+use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroups;
 use crate::monitor::OpenStretch;
+use crate::names::Names;
 use crate::report::{Finding, FindingKind, Report};
 use crate::wait_class::WaitClasses;
 pub use gist::Gist;
-use headway_model::LockId;
+use headway_model::{LockId, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// Findings of each kind shown at most.
@@ -60,6 +61,26 @@ impl Grounds<'_> {
     fn recorded_scale(&self, lock: LockId) -> f64 {
         self.totals.get(&lock).map_or(1.0, LockTotals::recorded_scale)
     }
+}
+
+/// The part of the active thread time that threads waited; how much each of them, or 1, is in `waiters`. `None`
+/// where it is not known, or most of them are virtual threads, whose time is not all in the ledger.
+fn part_of_active(
+    (waited_ns, active_ns): (u64, u64),
+    waiters: impl Iterator<Item = (ThreadId, u64)>,
+    names: &Names,
+) -> Option<f64> {
+    let (mut all, mut in_virtual) = (0_u64, 0_u64);
+    for (thread, weight) in waiters {
+        all += weight;
+        in_virtual += if names.thread(thread).is_some_and(|def| def.is_virtual) { weight } else { 0 };
+    }
+    (active_ns > 0 && in_virtual.saturating_mul(2) <= all).then(|| share(waited_ns, active_ns).min(1.0))
+}
+
+/// ` (12 % of the active thread time)`, where that is known.
+fn of_active(part: Option<f64>) -> String {
+    part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", words::percent(part)))
 }
 
 /// What is wrong, in one sentence.
@@ -91,9 +112,9 @@ pub(crate) fn find(
     }
     covered_locks.extend(covered.keys());
     ranked.extend(roots);
-    let (stragglers, covered) = stragglers::find(analysis, range, grounds);
+    let (stragglers, covered) = stragglers::find(analysis, (active_ns, range), grounds);
     ranked.extend(stragglers);
-    ranked.extend(waits::find(analysis, range, grounds, &covered));
+    ranked.extend(waits::find(analysis, (active_ns, range), grounds, &covered));
     ranked.extend(phases::find(report, grounds, &covered_locks));
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));

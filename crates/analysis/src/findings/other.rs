@@ -85,12 +85,12 @@ pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
             "the recording was not made by Headway and does not say what owners did".to_owned()
         }
         None => {
-            "the owners released the lock when a thread had been woken but had not run yet, and no event shows such a \
-                 release. It is more frequent if there are too few CPUs"
+            "no event shows the release of a lock for which a thread has been woken but has not run yet. This happens \
+             more often if there are too few CPUs"
                 .to_owned()
         }
     };
-    Some(plain(format!("For {part} of the blocked time the owner's call stack is not known: {why}.")))
+    Some(plain(format!("For {part} of the blocked time, the owner's call stack is not known: {why}.")))
 }
 
 fn plain(text: String) -> Finding {

@@ -18,6 +18,8 @@ const BY_PARKS: f64 = 0.9;
 const WORTH_SAYING: f64 = 0.3;
 /// A part of them that is said without a number.
 const MOSTLY: f64 = 0.5;
+/// How much of the time samples cover is said where it is less than this part.
+const COVERED: f64 = 0.9;
 
 /// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
@@ -69,12 +71,12 @@ impl Doing {
         })
     }
 
-    /// `in `Thread.sleep`, called from `Web.remotePrice``, or `executing its own code`; `who`
+    /// `in `Thread.sleep`, called from `Web.remotePrice``, or `in its own code`; `who`
     /// is the subject already.
     fn text(&self, who: &str) -> String {
         let inner = Some(self.inner.as_str()).filter(|inner| code(inner) != who);
         match (self.call.as_str(), inner.unwrap_or_default()) {
-            ("", "") => "executing its own code".to_owned(),
+            ("", "") => "in its own code".to_owned(),
             ("", inner) => format!("in {}", code(inner)),
             (call, "") => format!("in {}", code(call)),
             (call, inner) if self.next.is_empty() || code(&self.next) == who => {
@@ -154,8 +156,8 @@ impl Doings {
         ))
     }
 
-    /// `For 98 % of the sampled time (412 samples), `Web.priceSync` was in `Thread.sleep`, called from
-    /// `Web.remotePrice`.` `who` had it, or made it.
+    /// `For 98 % of the time for which `Web.priceSync` blocked others, it was in `Thread.sleep`, called from
+    /// `Web.remotePrice` (estimated from samples).` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most()?;
         let (doing, below) = (doing.text(who), doing.below(who));
@@ -165,14 +167,19 @@ impl Doings {
         }
         let part = percent(part);
         // A sample counts for each thread that waits for its thread, so their number says little there.
-        let (samples, coverage) = match self.waiting_for {
-            0 => (format!(" ({} samples)", grouped(self.samples)), String::new()),
-            whole => {
-                let covered = percent(share(self.ns, whole).min(1.0));
-                (String::new(), format!(" (samples cover {covered} of the time for which it blocked others)"))
-            }
-        };
-        Some(format!("For {part} of the sampled time{samples}, {who} was {doing}{below}{coverage}."))
+        if self.waiting_for > 0 {
+            let time = format!("the time for which {who} blocked others");
+            let covered = share(self.ns, self.waiting_for);
+            return Some(match covered < COVERED {
+                true => {
+                    let covered = percent(covered);
+                    format!("Samples cover {covered} of {time}. For {part} of this part, it was {doing}{below}.")
+                }
+                false => format!("For {part} of {time}, it was {doing}{below} (estimated from samples)."),
+            });
+        }
+        let samples = grouped(self.samples);
+        Some(format!("For {part} of the sampled time ({samples} samples), {who} was {doing}{below}."))
     }
 
     /// The same without numbers, if it is most of what was done.
@@ -267,7 +274,7 @@ mod tests {
         assert_eq!(slept.unwrap().outer, "Web.priceSync");
         let computed = doing("a.Web.compute:3 a.Web.priceSync:9").unwrap();
         assert_eq!(computed.text(""), "in `Web.compute`");
-        assert_eq!(computed.text("`Web.compute`"), "executing its own code");
+        assert_eq!(computed.text("`Web.compute`"), "in its own code");
         assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(""), "in `Socket.read`");
         assert_eq!(doing("read"), None);
     }
@@ -299,7 +306,7 @@ mod tests {
     #[test]
     fn what_the_jdk_does_with_a_lock_is_what_its_owner_called() {
         let of = |stack: &str| Doing::of(stack.split(' '), true).unwrap().text("`Loader.loadClass`");
-        assert_eq!(of("java.lang.Loader.loadClass"), "executing its own code");
+        assert_eq!(of("java.lang.Loader.loadClass"), "in its own code");
         assert_eq!(of("java.io.File.read java.util.Zip.find java.lang.Loader.loadClass"), "in `Zip.find`");
     }
 
@@ -323,6 +330,12 @@ mod tests {
         doings.waiting_for = 1_600;
         assert!(doings
             .text("`A.serve`")
-            .is_some_and(|text| text.ends_with(" (samples cover 5.0 % of the time for which it blocked others).")));
+            .is_some_and(|text| text
+                .starts_with("Samples cover 5.0 % of the time for which `A.serve` blocked others. For 75 % ")));
+        doings.waiting_for = 80;
+        let text =
+            "For 75 % of the time for which `A.serve` blocked others, it was in `Thread.sleep`, called from `A.slow` \
+                    (estimated from samples).";
+        assert_eq!(doings.text("`A.serve`").unwrap(), text);
     }
 }

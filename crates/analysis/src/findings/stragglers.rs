@@ -3,8 +3,8 @@
 
 use super::locks::{full, ranked, short};
 use super::waits::{self, seen_in, Whose};
-use super::words::{code, count, percent};
-use super::{Gist, Grounds, MOST};
+use super::words::{code, count, grouped, percent};
+use super::{of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::names::{NameId, Names};
@@ -24,9 +24,13 @@ const ROUNDS: u64 = 3;
 const ALL_WAITED: &str = "the time in which all of them waited";
 
 /// The findings, and the methods that they are about.
-pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>) -> (Vec<Finding>, Vec<NameId>) {
+pub(super) fn find(
+    analysis: &mut Analysis,
+    (active_ns, range): (u64, Range),
+    grounds: &Grounds<'_>,
+) -> (Vec<Finding>, Vec<NameId>) {
     if !analysis.knows_lives() {
-        // Most are shown as waits, without the part of a life that they took.
+        // Most are shown as waits, without a percentage.
         return (Vec::new(), Vec::new());
     }
     analysis.stragglers.close_all(&mut analysis.names);
@@ -42,7 +46,10 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
         .filter(|((method, of), _)| at(&busy, *method, *of) || !at(&idle, *method, *of))
         .filter_map(|((method, synchronizer), rounds)| {
             let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
-            let mut finding = finding(*method, *synchronizer, rounds, life, &analysis.names)?;
+            if rounds.count < ROUNDS || share(rounds.waited_ns, life) < OF_LIFE {
+                return None;
+            }
+            let mut finding = finding(*method, *synchronizer, rounds, active_ns, &analysis.names)?;
             let is_meeting = is_meeting(*synchronizer, rounds);
             let whose = if is_meeting { Whose::Last } else { Whose::WaitedFor };
             let (did, gist, stacks) = seen_in(analysis, *method, *synchronizer, whose);
@@ -61,25 +68,29 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
     found.into_iter().unzip()
 }
 
-fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u64, names: &Names) -> Option<Finding> {
-    if rounds.count < ROUNDS || share(rounds.waited_ns, life) < OF_LIFE {
-        return None;
-    }
+fn finding(
+    method: NameId,
+    synchronizer: Synchronizer,
+    rounds: &Rounds,
+    active_ns: u64,
+    names: &Names,
+) -> Option<Finding> {
+    let part = part_of_active((rounds.waited_ns, active_ns), rounds.waiters.iter().map(|thread| (*thread, 1)), names);
     let single = is_single(synchronizer);
     let waits = format!("{} in {}", count(rounds.waits, "wait"), count(rounds.count, "round"));
     let waited = DurationNs(rounds.waited_ns);
     let (text, cost_ns, all) = match (single, Meeting::of(synchronizer, rounds)) {
         (true, _) => {
-            let text = one_result(method, synchronizer, rounds, life, names)?;
+            let text = one_result(method, synchronizer, rounds, part, names)?;
             (text, rounds.longest_ns, format!("{waits}, {waited} waited in all"))
         }
         (false, Meeting::OfAll) => {
-            let text = last_to_come(method, synchronizer, rounds, life, names)?;
+            let text = last_to_come(method, synchronizer, rounds, part, names)?;
             (text, rounds.late_ns, waits)
         }
         (false, Meeting::GivenOn) => return None,
         (false, Meeting::OfOthers) => {
-            let text = last_of_others(method, synchronizer, rounds, life, names)?;
+            let text = last_of_others(method, synchronizer, rounds, part, names)?;
             (text, rounds.waited_ns, waits)
         }
     };
@@ -89,12 +100,11 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         details.push(format!("the last one came from: {} ({part})", full(**method, names)));
     }
     let evidence = vec![
-        Evidence::exact("waited", rounds.waited_ns, Some(share(rounds.waited_ns, life))),
+        Evidence::exact("waited", rounds.waited_ns, part),
         Evidence::exact("waited-for-last", rounds.late_ns, Some(share(rounds.late_ns, rounds.waited_ns))),
     ];
-    let share = Some(share(rounds.waited_ns, life));
     let (kind, subject) = (FindingKind::Straggler, code(&short(method, names)));
-    Some(Finding { kind, text, subject, details, cost_ns, share, evidence, ..Finding::default() })
+    Some(Finding { kind, text, subject, details, cost_ns, share: part, evidence, ..Finding::default() })
 }
 
 /// True if one waits for one thing, so that nobody comes last.
@@ -121,20 +131,26 @@ fn came_last(rounds: &Rounds, names: &Names) -> Option<String> {
 }
 
 /// Of many results one took longest by far.
-fn one_result(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u64, names: &Names) -> Option<String> {
+fn one_result(
+    method: NameId,
+    synchronizer: Synchronizer,
+    rounds: &Rounds,
+    part: Option<f64>,
+    names: &Names,
+) -> Option<String> {
     if share(rounds.longest_ns, rounds.waited_ns) < OF_WAITING {
         return None;
     }
     Some(format!(
-        "{} waited {} of {} lifetime for {} in {}. {} of that time was for one wait of {}: {}.",
+        "{} waited {}{} for {} in {}. Of {} waits, the longest took {}, {} of that time.",
         waiters(rounds, names),
-        percent(share(rounds.waited_ns, life)),
-        if rounds.waiters.len() == 1 { "its" } else { "their" },
+        DurationNs(rounds.waited_ns),
+        of_active(part),
         synchronizer.words(),
         code(&short(method, names)),
-        percent(share(rounds.longest_ns, rounds.waited_ns)),
-        rounds.count,
+        grouped(rounds.count),
         DurationNs(rounds.longest_ns),
+        percent(share(rounds.longest_ns, rounds.waited_ns)),
     ))
 }
 
@@ -166,7 +182,7 @@ fn last_of_others(
     method: NameId,
     synchronizer: Synchronizer,
     rounds: &Rounds,
-    life: u64,
+    part: Option<f64>,
     names: &Names,
 ) -> Option<String> {
     if share(rounds.late_ns, rounds.waited_ns) < OF_WAITING {
@@ -198,11 +214,10 @@ fn last_of_others(
         (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(
-        "{} waited {} ({} of {} lifetime) at {} in {}. There {} {}, mean {}. {ended}.",
+        "{} waited {}{} at {} in {}. There {} {}, mean {}. {ended}.",
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
-        percent(share(rounds.waited_ns, life)),
-        if rounds.waiters.len() == 1 { "its" } else { "their" },
+        of_active(part),
         synchronizer.words(),
         code(&short(method, names)),
         if rounds.waits == 1 { "was" } else { "were" },
@@ -216,7 +231,7 @@ fn last_to_come(
     method: NameId,
     synchronizer: Synchronizer,
     rounds: &Rounds,
-    life: u64,
+    part: Option<f64>,
     names: &Names,
 ) -> Option<String> {
     let participants = rounds.waiters.iter().chain(rounds.last.keys()).collect::<std::collections::BTreeSet<_>>().len();
@@ -237,10 +252,10 @@ fn last_to_come(
         ),
     };
     Some(format!(
-        "{} waited {} ({} of their lifetime) for each other at {} in {}. For {} of that time, they waited only for the last thread. {who}.",
+        "{} waited {}{} for each other at {} in {}. For {} of that time, they waited only for the last thread. {who}.",
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
-        percent(share(rounds.waited_ns, life)),
+        of_active(part),
         synchronizer.words(),
         code(&short(method, names)),
         DurationNs(rounds.late_ns),

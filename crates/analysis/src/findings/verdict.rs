@@ -4,13 +4,15 @@ use super::steal::OTHERS;
 use super::words::percent;
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
-use crate::report::{Finding, FindingKind, Report};
+use crate::report::{records, Finding, FindingKind, Report};
 use headway_model::DurationNs;
 
 /// Part of the active time of threads from which on its loss is a bottleneck.
 const MATTERS: f64 = 0.05;
 /// Part from which on a program is said to be bound by something.
 const BOUND: f64 = 0.5;
+/// A finding costs as much as the first from this part of the first one's time on.
+const AS_MUCH: f64 = 0.9;
 
 /// The sentence, from the first finding and the ledger.
 pub(super) fn verdict(report: &Report) -> String {
@@ -24,7 +26,9 @@ pub(super) fn verdict(report: &Report) -> String {
     if ledger.lives_unknown {
         return match first {
             Some(first) => {
-                let spent = spent(first, &DurationNs(first.cost_ns).to_string());
+                let amount = |ns: u64| DurationNs(ns).to_string();
+                let spent = spent(first, &amount(first.cost_ns));
+                let spent = with_equal(report, first, &spent, amount).unwrap_or(spent);
                 format!("{spent} The recording does not show how long threads lived, so there is no percentage.")
             }
             None => "No wait for a lock or another thread stands out. The recording does not show how long threads \
@@ -40,20 +44,77 @@ pub(super) fn verdict(report: &Report) -> String {
             DurationNs(first.cost_ns),
             DurationNs(active.max(first.cost_ns)),
         );
-        let loss = spent(first, &amount);
+        let alone = spent(first, &amount);
+        let of_several = with_equal(report, first, &alone, |ns| percent(part(ns)));
+        let is_alone = of_several.is_none();
+        let loss = of_several.unwrap_or(alone);
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         return match had_by_others(first) {
             Some(others) => format!("{loss} {}", beside_others(others, own, part)),
-            None if first.gist.meanwhile.is_empty() => loss,
+            // Of two that cost as much, what was done meanwhile is in the findings.
+            None if first.gist.meanwhile.is_empty() || !is_alone => loss,
             None => format!("{loss} {}", first.gist.meanwhile),
         };
+    }
+    if active == 0 {
+        return "No bottleneck: no thread of the application was active.".to_owned();
+    }
+    let unknown = part(ledger.ns(EntryKind::Unknown));
+    if unknown >= BOUND {
+        return mostly_unknown(report, unknown);
     }
     let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
     match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
         Some((spent, saying)) => saying.replacen("{}", &percent(spent), 1),
-        None => "No bottleneck: threads hardly wait for locks, for each other or for a CPU.".to_owned(),
+        None => format!(
+            "No bottleneck: no lock, wait or lack of CPU costs {} of the active thread time or more.",
+            percent(MATTERS)
+        ),
     }
+}
+
+/// No lock and no wait matters, but what is known is the smaller part.
+fn mostly_unknown(report: &Report, unknown: f64) -> String {
+    let is_default = ["monitor", "park", "steal"].iter().all(|event| records(&report.recording.settings, event));
+    let more = if is_default { "" } else { " To see more, record with `-e lock,steal` (the default)." };
+    format!(
+        "For {} of the active thread time, it is not known what threads did. In what is known, no lock or wait stands \
+         out.{more}",
+        percent(unknown)
+    )
+}
+
+/// What is `said` of the first finding, about a lock or a wait, with what else costs as much.
+fn with_equal(report: &Report, first: &Finding, said: &str, amount: impl Fn(u64) -> String) -> Option<String> {
+    let is_equal = |other: &&Finding| {
+        !std::ptr::eq(*other, first) && is_lock_or_wait(other.kind) && share(other.cost_ns, first.cost_ns) >= AS_MUCH
+    };
+    let mut equal = report.findings.iter().filter(is_equal).filter(|_| is_lock_or_wait(first.kind));
+    let (other, more) = (equal.next()?, equal.count());
+    if more > 0 {
+        return Some(format!("{said} {} other locks or waits cost about as much each: see the findings.", more + 1));
+    }
+    let also = spent_alone(other, &format!("about as much ({})", amount(other.cost_ns)));
+    // The same threads are named once.
+    let rest = also.strip_prefix(&format!("{} spent ", first.gist.subject()));
+    Some(match (rest, said.strip_suffix('.')) {
+        (Some(rest), Some(begin)) if first.kind != FindingKind::HandOff => format!("{begin}, and {rest}"),
+        _ => format!("{said} {also}"),
+    })
+}
+
+fn is_lock_or_wait(kind: FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::HotLock
+            | FindingKind::SharedLock
+            | FindingKind::HandOff
+            | FindingKind::WaitFor
+            | FindingKind::Waiting
+            | FindingKind::Straggler
+            | FindingKind::Parks
+    )
 }
 
 /// The part of the CPU time that other processes had, if that is why threads waited for a CPU.
@@ -73,15 +134,11 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
 
 /// Where threads can spend most of their active time although no lock and no wait matters, and
 /// how that is said of the share `{}`.
-const ELSEWHERE: [(&[EntryKind], &str); 3] = [
-    (&[EntryKind::Cpu], "No bottleneck in locks or waits: threads execute for {} of their active time."),
+const ELSEWHERE: [(&[EntryKind], &str); 2] = [
+    (&[EntryKind::Cpu], "No bottleneck in locks or waits: threads execute code for {} of the active thread time."),
     (
         &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        "No bottleneck in locks or waits: threads spend {} of their active time in sleep, I/O or native code.",
-    ),
-    (
-        &[EntryKind::Unknown],
-        "No bottleneck in locks or waits. What threads did for {} of their active time was not recorded.",
+        "No bottleneck in locks or waits: threads spend {} of the active thread time in sleep, I/O or native code.",
     ),
 ];
 
@@ -91,14 +148,23 @@ fn ledger_ns(ledger: &Ledger, kinds: &[EntryKind]) -> u64 {
 
 /// Who spent this `amount` of time on what: ``Threads `request-*` spent 48 % blocked on `Inventory.lock`.``
 fn spent(finding: &Finding, amount: &str) -> String {
+    let spent = spent_alone(finding, amount);
+    match finding.kind {
+        FindingKind::HandOff => {
+            format!("{spent} For most of that time, the lock had been released but the next thread had not run yet.")
+        }
+        _ => spent,
+    }
+}
+
+/// The same without a cause.
+fn spent_alone(finding: &Finding, amount: &str) -> String {
     let (gist, subject) = (&finding.gist, &finding.subject);
     let time = |on: &str| format!("{} spent {amount} {on}.", gist.subject());
     match finding.kind {
-        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::Phase => time(&format!("blocked on {subject}")),
-        FindingKind::HandOff => format!(
-            "{} For most of that time, the lock had been released but the next thread had not run yet.",
-            time(&format!("blocked on {subject}")),
-        ),
+        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOff | FindingKind::Phase => {
+            time(&format!("blocked on {subject}"))
+        }
         FindingKind::WaitFor => time(&format!("blocked because of {}, directly or through other locks", gist.awaited)),
         FindingKind::Waiting | FindingKind::Straggler => time(&gist.waiting(subject)),
         FindingKind::Pauses => format!("Pauses of {} took {amount}.", gist.awaited),

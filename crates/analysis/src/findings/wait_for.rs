@@ -4,7 +4,7 @@
 use super::locks::{ranked, short, OF_ACTIVE, OF_BLOCKED};
 use super::seen::OfLocks;
 use super::words::{code, percent};
-use super::{evidence, Gist, Grounds, MOST};
+use super::{evidence, of_active, Gist, Grounds, MOST};
 use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
@@ -50,7 +50,7 @@ pub(super) fn find(
     let chains = sorted(analysis, grounds);
     let direct = direct(analysis, grounds);
     let names = &analysis.names;
-    let blocked = report.blocked_ns;
+    let (blocked, active_ns) = (report.blocked_ns, report.ledger.active_ns());
     let mut roots: FxHashMap<Root, Explains> = FxHashMap::default();
     for (path, ns, count) in &chains {
         let (Some(first), Some(last)) = (path.first(), path.last()) else { continue };
@@ -74,8 +74,8 @@ pub(super) fn find(
     let mut matter: Vec<(Finding, &Explains)> = roots
         .values()
         .filter(|root| share(root.through_ns, blocked) >= OF_BLOCKED)
-        .filter(|root| share(root.direct_ns + root.through_ns, report.ledger.active_ns().max(1)) >= OF_ACTIVE)
-        .map(|root| (finding(root, blocked, names, grounds, seen), root))
+        .filter(|root| share(root.direct_ns + root.through_ns, active_ns.max(1)) >= OF_ACTIVE)
+        .map(|root| (finding(root, active_ns, names, grounds, seen), root))
         .collect();
     matter.sort_by(|(a, _), (b, _)| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     matter.truncate(MOST);
@@ -139,10 +139,13 @@ fn chain(path: &[Link], blocked_ns: u64, count: u64, share: f64, names: &Names) 
     WaitForChain { links: path.iter().map(link).collect(), blocked_ns, count, share }
 }
 
-fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, seen: &OfLocks) -> Finding {
+fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>, seen: &OfLocks) -> Finding {
     let (first, last) = (root.longest.first(), root.longest.last());
     let cost_ns = root.through_ns + root.direct_ns;
-    let part = share(cost_ns, blocked);
+    // Of virtual threads the ledger has only some of their time.
+    let totals = last.and_then(|last| grounds.totals.get(&last.lock));
+    let is_virtual = totals.is_some_and(|totals| totals.in_virtual * 2 > totals.total);
+    let part = (active_ns > 0 && !is_virtual).then(|| share(cost_ns, active_ns).min(1.0));
     let root_owner = last.map(|last| whose(last, names)).unwrap_or_default();
     // A longer chain is among the details.
     let on = last.filter(|_| root.longest.len() == 2).map(|last| {
@@ -151,28 +154,27 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     });
     let mut text = match last {
         Some(last) if last.kind == Kind::Conditional => format!(
-            "Threads spent {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
+            "Threads spent {}{} blocked because of waiting for {}, which {} ended",
             DurationNs(cost_ns),
-            percent(part),
+            of_active(part),
             code(&names.lock_short(last.lock)),
             root_owner,
         ),
         Some(last) => format!(
-            "Threads spent {} blocked ({} of all blocked time) because of the lock {}, {} {root_owner}",
+            "Threads spent {}{} blocked because of the lock {}, owned by {root_owner}",
             DurationNs(cost_ns),
-            percent(part),
+            of_active(part),
             code(&names.lock_short(last.lock)),
-            if last.method.is_some() { "whose owner executed" } else { "owned by" },
         ),
         None => String::new(),
     };
     if let Some(first) = first {
         text += &format!(
-            ". They were blocked for {} of that time on this lock itself, and for {} on {}, whose owner, {}, was itself {}.",
+            ". For {} of that time, they were blocked on this lock itself, for {} on {}: its owner, {}, was itself {}.",
             percent(share(root.direct_ns, cost_ns)),
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
-            in_method(first, names),
+            whose(first, names),
             on.as_deref().unwrap_or("blocked"),
         );
     }
@@ -184,7 +186,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
         seen.get(grounds.groups.place(last.lock)?, full)
     });
     let meanwhile = last.zip(root_seen.and_then(|seen| seen.mostly(&root_owner)));
-    let meanwhile = meanwhile.map(|(last, did)| format!("Its owner, {}, was mostly {did}.", in_method(last, names)));
+    let meanwhile = meanwhile.map(|(last, did)| format!("Its owner, {}, was mostly {did}.", whose(last, names)));
     let because_of = last.map(|last| {
         let lock = code(&names.lock_short(last.lock));
         if last.kind == Kind::Conditional {
@@ -220,7 +222,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     let kind = FindingKind::WaitFor;
     let stack = |path| FindingStack { whose: "owned by".to_owned(), frames: names.acting_text(path) };
     let stacks = root.path.map(stack).into_iter().collect();
-    Finding { kind, text, subject, details, stacks, cost_ns, share: Some(part), evidence, gist, ..Finding::default() }
+    Finding { kind, text, subject, details, stacks, cost_ns, share: part, evidence, gist, ..Finding::default() }
 }
 
 /// `A owned by M, which was itself blocked on B owned by N`: in one piece, so that a short
@@ -238,16 +240,7 @@ fn chain_text(links: &[Link], names: &Names) -> String {
     text
 }
 
-/// `which executed `Shop.sell``, or the thread where the method is not known.
-fn in_method(link: &Link, names: &Names) -> String {
-    let whose = whose(link, names);
-    if link.method.is_some() {
-        format!("which executed {whose}")
-    } else {
-        whose
-    }
-}
-
+/// A method, or the thread where the method is not known.
 fn whose(link: &Link, names: &Names) -> String {
     match link.method {
         Some(method) => code(&short(method, names)),

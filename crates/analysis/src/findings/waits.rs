@@ -5,7 +5,7 @@
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
-use super::{evidence, Gist, Grounds, MOST};
+use super::{evidence, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
@@ -91,15 +91,20 @@ impl Whose {
 struct Lives<'a> {
     threads: &'a Threads,
     range: Range,
-    /// If not, each counts as long as the range.
-    known: bool,
+    /// The active thread time; 0 where it is not known.
+    active_ns: u64,
 }
 
 /// Findings about `Object.wait`, and about parks that acquire no lock; without
 /// those that `told` methods are the subject of already.
-pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, told: &[NameId]) -> Vec<Finding> {
+pub(super) fn find(
+    analysis: &Analysis,
+    (active_ns, range): (u64, Range),
+    grounds: &Grounds<'_>,
+    told: &[NameId],
+) -> Vec<Finding> {
     let names = &analysis.names;
-    let lives = Lives { threads: &analysis.threads, range, known: analysis.knows_lives() };
+    let lives = Lives { threads: &analysis.threads, range, active_ns };
     let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
     for (place, site) in analysis.waits.sites().iter().enumerate() {
         let Some(method) = site.method else { continue };
@@ -223,10 +228,9 @@ impl Group {
         helper: impl Fn() -> Option<Helper>,
     ) -> Option<Finding> {
         let life: u64 = self.threads.keys().map(|thread| lives.threads.life_ns(*thread, lives.range)).sum();
-        let part = share(self.total, life);
         // One thread that waits for time keeps to a schedule.
         let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
-        if part < OF_LIFE || keeps_to_a_schedule {
+        if share(self.total, life) < OF_LIFE || keeps_to_a_schedule {
             return None;
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
@@ -239,12 +243,13 @@ impl Group {
         let woken = if direct.is_none() { helper() } else { None };
         let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
         let (others, did) = direct.or_else(by_helper).unzip();
-        let whose = if self.threads.len() == 1 { "its" } else { "their" };
-        let of_life = if lives.known { format!(" ({} of {whose} lifetime)", percent(part)) } else { String::new() };
+        let by_thread = self.threads.iter().map(|(thread, ns)| (*thread, *ns));
+        let part = part_of_active((self.total, lives.active_ns), by_thread, names);
         let mut text = format!(
-            "{} waited {}{of_life} in {}{from} for {}. {}.",
+            "{} waited {}{} in {}{from} for {}. {}.",
             self.waiters(names),
             evidence::time(self.total),
+            of_active(part),
             code(&short(method, names)),
             self.what_for(names),
             self.outcome(method, names, woken.as_ref().filter(|_| did.is_none()), did.is_some()),
@@ -261,7 +266,7 @@ impl Group {
             details: self.details(class, method, names),
             stacks: self.stacks(names),
             cost_ns: self.total,
-            share: lives.known.then_some(part),
+            share: part,
             evidence,
             gist: self.gist(method, others.as_ref(), names),
             advice: None,

@@ -106,7 +106,7 @@ fn recordings_of_other_tools_show_what_they_hold() {
     assert_eq!(
         texts(&report),
         [
-            "For 100 % of the blocked time the owner's call stack is not known: the recording was not made by Headway and does not say what owners did.",
+            "For 100 % of the blocked time, the owner's call stack is not known: the recording was not made by Headway and does not say what owners did.",
             "Threads spent 30.0 ms (15 % of the active thread time) blocked on `Inventory#97`. Thread `main` owned it for 100 % of that time. The recording does not show what it did.",
             "Of 10 samples of running threads, 100 % were in `com.acme.Inventory.sell`, without the methods that it called.",
             "1 thread parked, waiting for `java.util.concurrent.locks.ReentrantLock$NonfairSync`, 15 % of the active thread time: a lock of java.util.concurrent; who owned it is not recorded.",
@@ -145,7 +145,7 @@ fn that_owners_are_unknown_is_said_behind_what_they_did_and_where_it_matters() {
     let long = unknown_owner_until(5_020);
     assert!(long[0].contains("blocked on `Inventory#97`"), "{long:?}");
     let last = long.last().expect("findings");
-    assert!(last.starts_with("For 100 % of the blocked time the owner's call stack is not known"), "{long:?}");
+    assert!(last.starts_with("For 100 % of the blocked time, the owner's call stack is not known"), "{long:?}");
     let short = unknown_owner_until(60);
     assert!(short.iter().all(|text| !text.contains("is not known")), "{short:?}");
 }

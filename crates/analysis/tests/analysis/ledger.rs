@@ -162,13 +162,81 @@ fn idle_of_locks(cpu_percent: Option<u64>) -> Report {
 #[test]
 fn without_a_bottleneck_the_verdict_says_where_the_time_went_or_that_it_is_not_known() {
     let verdict = |cpu_percent| idle_of_locks(cpu_percent).verdict;
-    assert_eq!(verdict(Some(90)), "No bottleneck in locks or waits: threads execute for 90 % of their active time.");
+    assert_eq!(
+        verdict(Some(90)),
+        "No bottleneck in locks or waits: threads execute code for 90 % of the active thread time."
+    );
     assert_eq!(
         verdict(Some(10)),
-        "No bottleneck in locks or waits: threads spend 90 % of their active time in sleep, I/O or native code."
+        "No bottleneck in locks or waits: threads spend 90 % of the active thread time in sleep, I/O or native code."
     );
     assert_eq!(
         verdict(None),
-        "No bottleneck in locks or waits. What threads did for 100 % of their active time was not recorded."
+        "For 100 % of the active thread time, it is not known what threads did. In what is known, no lock or wait \
+         stands out. To see more, record with `-e lock,steal` (the default)."
     );
+}
+
+#[test]
+fn what_is_recorded_already_is_not_recommended_and_without_threads_nothing_is_unknown() {
+    let mut recording = story::recording(TimeNs(MS));
+    if let Event::Recording(recording) = &mut recording {
+        std::sync::Arc::make_mut(recording).settings.push(("events".into(), "monitor,park,steal".into()));
+    }
+    let end = TimeNs(MS) + DurationNs(1_000 * MS);
+    let verdict = |events: &[Event]| analyse(events, end, Options::default()).verdict;
+    let alone = verdict(&[recording.clone(), story::thread(1, "one")]);
+    assert!(alone.ends_with("In what is known, no lock or wait stands out."), "{alone}");
+    assert_eq!(verdict(&[recording]), "No bottleneck: no thread of the application was active.");
+}
+
+#[test]
+fn the_verdict_does_not_name_one_of_several_equal_locks_alone() {
+    let verdict = |picture: &str| {
+        let picture = crate::picture::draw(picture);
+        let mut events = vec![story::recording(crate::picture::at(0))];
+        events.extend((1..=6).map(|id| story::thread(id, &format!("t-{id}"))));
+        let locks = ['a', 'b', 'c'].map(|lock| (lock as u64, format!("Shop.{lock}")));
+        events.extend(locks.iter().map(|(id, name)| story::lock(*id, "com.acme.Shop", *id as u32, name)));
+        events.extend(picture.events.iter().cloned());
+        analyse(&events, picture.end, Options::default()).verdict
+    };
+    let one = "
+        T1: [a..................]
+        T2:   a~~~~~~~~~~~~~~~~~~[a]
+        ";
+    let (two, three) = (
+        "
+        T3: [b..................]
+        T4:    b~~~~~~~~~~~~~~~~~[b]
+        ",
+        "
+        T5: [c..................]
+        T6:    c~~~~~~~~~~~~~~~~~[c]
+        ",
+    );
+    assert!(!verdict(one).contains("about as much"), "{}", verdict(one));
+    let of_two = verdict(&format!("{one}{two}"));
+    assert_eq!(
+        of_two,
+        "Thread `t-2` spent 13 % of the active thread time (19.0 ms of 144 ms) blocked on `Shop.a`. Thread `t-4` spent \
+         about as much (12 %) blocked on `Shop.b`."
+    );
+    let of_one_thread = verdict(
+        "
+        T1: [a.........]
+        T2:   a~~~~~~~~[a]   b~~~~~~~~[b]
+        T3:                [b.........]
+        ",
+    );
+    assert_eq!(
+        of_one_thread,
+        "Thread `t-2` spent 5.2 % of the active thread time (9.00 ms of 174 ms) blocked on `Shop.b`, and about as much \
+         (5.2 %) blocked on `Shop.a`."
+    );
+    let of_three = verdict(&format!("{one}{two}{three}"));
+    assert!(of_three.ends_with(" 2 other locks or waits cost about as much each: see the findings."), "{of_three}");
+    let shorter = two.replace("   b~~~", "      b");
+    let of_unequal = verdict(&format!("{one}{shorter}"));
+    assert!(!of_unequal.contains("about as much"), "{of_unequal}");
 }

@@ -307,12 +307,12 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
     assert!(
         waits[0].starts_with(
-            "Threads spent 180 ms blocked (75 % of all blocked time) because of the lock `Cache.lock`, whose owner executed `Cache.load`. "
+            "Threads spent 180 ms (13 % of the active thread time) blocked because of the lock `Cache.lock`, owned by `Cache.load`. "
         ),
         "{waits:?}"
     );
     assert!(waits[0].contains(
-        "for 67 % on `Ledger.lock`, whose owner, which executed `Ledger.audit`, was itself blocked on `Cache.lock`."
+        "on this lock itself, for 67 % on `Ledger.lock`: its owner, `Ledger.audit`, was itself blocked on `Cache.lock`."
     ));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
     assert_eq!(
@@ -373,7 +373,7 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
     assert!(said[0].contains("In 100 % of 6 rounds, thread `worker-4` came last"), "{said:?}");
     assert!(said[0].contains(", on average 60.0 ms after all others."), "{said:?}");
     assert!(
-        said[0].contains("waited 1.17 s (65 % of their lifetime) for each other at a barrier in `Grid.step`"),
+        said[0].contains("waited 1.17 s (15 % of the active thread time) for each other at a barrier in `Grid.step`"),
         "{said:?}"
     );
     assert!(
@@ -410,7 +410,7 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     };
     assert_eq!(
         waits_for(1),
-        "2 threads `worker-*` waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`. There were 12 waits, \
+        "2 threads `worker-*` waited 960 ms (12 % of the active thread time) at a latch in `Fan.serve`. There were 12 waits, \
          mean 80.0 ms. `Fan.slowest` in thread `part-1` ended the waits that make up 100 % of the time in which all of them waited."
     );
     let many = waits_for(4);

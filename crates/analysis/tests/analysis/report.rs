@@ -368,7 +368,7 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
     assert_eq!(report.findings[0].kind, FindingKind::Waiting);
     assert_eq!(
         report.findings[0].text,
-        "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) in `Transaction.waitFor`, called through a library from `Payment.execute`, \
+        "Thread `scheduler-1` waited 22.0 ms (18 % of the active thread time) in `Transaction.waitFor`, called through a library from `Payment.execute`, \
          for a row that another transaction has locked. There was 1 wait, mean 22.0 ms. `Inventory.sell` in `http-nio-80-exec-1` ended 100 % of the waits."
     );
     let spent = " waiting in `Payment.execute` for a row that another transaction has locked.";
@@ -673,7 +673,7 @@ fn a_pause_inside_a_contention_is_not_blamed_on_the_owner() {
     assert_eq!(parts + blocked.pause_ns, report.blocked_ns);
     let lock = report.findings.iter().find(|finding| finding.text.contains("Inventory.lock")).expect("the lock");
     assert!(
-        lock.text.ends_with("For 68 % of the blocked time the VM was paused: the lock is not the cause."),
+        lock.text.ends_with("For 68 % of the blocked time, the VM was paused: the lock is not the cause."),
         "{}",
         lock.text
     );

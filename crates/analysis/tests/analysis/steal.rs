@@ -285,7 +285,7 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     assert_eq!(report.ledger.ns(EntryKind::LockOwnerNoCpu) / MS, 300);
     let lock = report.findings.iter().find(|finding| finding.text.contains("blocked on `Shop.lock`")).unwrap();
     assert!(
-        lock.text.ends_with("For about 75 % of the blocked time (38 % to 100 %) its owner had no CPU."),
+        lock.text.ends_with("For about 75 % of the blocked time (38 % to 100 %), its owner had no CPU."),
         "{}",
         lock.text
     );
@@ -316,7 +316,10 @@ fn an_owner_that_sleeps_lacks_no_cpu() {
     assert_eq!((ms(EntryKind::LockOwnerNoCpu), ms(EntryKind::LockOwnerRan)), (16, 8));
     assert_eq!(ms(EntryKind::LockOwnerOffCpu), 776);
     let text = &report.findings[0].text;
-    assert!(text.ends_with("For about 97 % of the blocked time its owner was in sleep, I/O or native code."), "{text}");
+    assert!(
+        text.ends_with("For about 97 % of the blocked time, its owner was in sleep, I/O or native code."),
+        "{text}"
+    );
 }
 
 /// Threads that execute under a lock for 4 ms each, 20 times a second, and sleep without it.
@@ -355,9 +358,12 @@ fn what_threads_do_that_neither_execute_nor_wait_for_anything_known_is_in_the_ve
     let verdict = |cpu| report(&second(0, &[(WORKER, cpu, 0), (OTHER, cpu, 0)]).events(), Options::default()).verdict;
     assert_eq!(
         verdict(100),
-        "No bottleneck in locks or waits: threads spend 90 % of their active time in sleep, I/O or native code."
+        "No bottleneck in locks or waits: threads spend 90 % of the active thread time in sleep, I/O or native code."
     );
-    assert_eq!(verdict(600), "No bottleneck in locks or waits: threads execute for 60 % of their active time.");
+    assert_eq!(
+        verdict(600),
+        "No bottleneck in locks or waits: threads execute code for 60 % of the active thread time."
+    );
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     let text = &report.findings[0].text;
     assert_eq!(
         text,
-        "6 threads `exec-*` waited 3.60 s (60 % of their lifetime) in `Pool.getConnection`, called from \
+        "6 threads `exec-*` waited 3.60 s (40 % of the active thread time) in `Pool.getConnection`, called from \
          `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
          mean 200 ms. `Db.handleRequest` in `exec-*` ended the waits that make up 100 % of the waiting time."
     );
@@ -349,8 +349,8 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     (0..20).for_each(|sample| seen(&mut waiting, 9, 20 * sample, 7));
     let report = waiting.report();
     let finding = &report.findings[0];
-    let did = "For 100 % of the sampled time, `Small.update` was in `Thread.sleep`, called from \
-               `Remote.call` (samples cover 80 % of the time for which it blocked others).";
+    let did = "Samples cover 80 % of the time for which `Small.update` blocked others. For 100 % of this part, it was \
+               in `Thread.sleep`, called from `Remote.call`.";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");

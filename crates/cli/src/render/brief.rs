@@ -63,8 +63,8 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
 
 /// Why there are no shares of thread time.
 const LIVES_UNKNOWN: &str = "The recording has no starts and ends of threads (jdk.ThreadStart, jdk.ThreadEnd), so it \
-     is not known how long threads lived. Missing for that reason: the bar of thread time, shares of active thread time \
-     and of lifetime, and pressure.";
+     is not known how long threads lived. Missing for that reason: the bar of thread time, percentages of the active \
+     thread time, and pressure.";
 
 /// What is wrong in a sentence, and where thread time went.
 pub fn head(report: &Report, screen: &Screen, out: &mut String) {
