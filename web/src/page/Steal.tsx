@@ -28,7 +28,7 @@ export function Steal() {
   if (!steal) {
     return (
       <p class="empty card">
-        The recording does not say what the environment took. Record with <code>-e steal</code>, which is on unless <code>-e</code> leaves it out, to fill this page.
+        The recording does not show how long threads had no CPU. To fill this page, record with <code>-e lock,steal</code> (the default).
       </p>
     );
   }
@@ -59,13 +59,13 @@ function Facts({ steal }: { steal: Taken }) {
   };
   return (
     <section class="card">
-      <h2 title="Time in which threads were ready and did not run: taken by the hypervisor, by the container's quota, or by other threads">What the environment took</h2>
+      <h2 title="Time in which threads were ready to run but had no CPU: because of the hypervisor (steal), the container's CPU quota (throttling), or other threads (run queue)">CPU shortage</h2>
       <p class="lead">
-        The process was ready for {duration(process.corrected + offCpuOf(process))} and off-CPU for <b>{percent(process.offCpuShare)}</b> of it.
+        Threads were ready to run or ran for {duration(process.corrected + offCpuOf(process))}. For <b>{percent(process.offCpuShare)}</b> of that time, they had no CPU.
       </p>
       <dl>
         <Fact name="CPUs" value={cpusText(steal)} />
-        <Fact name="stolen" value={`${duration(process.stolen)} of the process; of the machine ${duration(machine.stolen)} (${percent(share)} of the time in which it had work)`} />
+        <Fact name="steal" value={`${duration(process.stolen)} of the process; of the machine ${duration(machine.stolen)} (${percent(share)} of the time in which it had work)`} />
         <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
         <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not reported by this kernel"} />
         <Fact name="measured" value={`${times(steal.intervals, "interval")} over ${duration(steal.coveredNs)}${steal.refinedIntervals > 0 ? `; in ${count(steal.refinedIntervals)} steal was divided CPU by CPU` : ""}`} />
@@ -152,7 +152,7 @@ function Threads() {
       cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, "") })}>{row.name}</a> },
     { id: "line", title: "off-CPU over time", why: "Runnable but off-CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Runnable but off-CPU time of ${row.name}, over time`} /> },
     time("ran", "on CPU", "CPU time without steal"),
-    time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
+    time("stolen", "steal", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
     { id: "offCpu", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.offCpu,

@@ -68,7 +68,7 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
     number("blocked", "blocked", "Time blocked acquiring monitors and j.u.c. locks, of all", (row) => row.blocked),
     number("parked", "parked", "Time parked for anything else, of all", (row) => row.parked),
     number("waited", "waited", "Time in Object.wait, of all", (row) => row.waited),
-    number("stolen", "stolen", "Time the hypervisor took, of all", (row) => row.stolen),
+    number("stolen", "steal", "Time in which the hypervisor ran another virtual machine, of all", (row) => row.stolen),
     number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
     number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
     number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => offCpu(row) / Math.max(1, row.wall.total), percent, "58px"),

@@ -26,8 +26,9 @@ What to record, separated by commas, instead of the default: lock,steal
             cost. Use it alone: with another event, lock is recorded instead
 - cpu:      samples of running threads
 - wall:     samples of running and of waiting threads
-- steal:    steal, throttling and run-queue wait of threads, and of
-            transactions (marked by the program with Headway.transaction)
+- steal:    time in which threads were ready to run but had no CPU (steal by the
+            hypervisor, throttling, run-queue wait); the same of transactions,
+            which the program marks with Headway.transaction
 - mounts:   how long a virtual thread waited for a carrier (the platform
             thread that runs it) or a CPU once it was ready to continue;
             also records park, and one more event for each park";
@@ -46,7 +47,7 @@ pub struct Capture {
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
-    /// Time between two measurements of the lack of CPU (10ms to 4s); default: 1s
+    /// With -e steal: time between two measurements (10ms to 4s); default: 1s
     #[arg(long, value_name = "TIME", value_parser = steal_interval, hide_short_help = true)]
     pub steal_interval: Option<Span>,
 
@@ -147,8 +148,8 @@ pub struct Capture {
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
-    /// Change no code and no class: use only JVMTI, the JVM's interface for tools. There are no owners,
-    /// parks, samples or re-acquisitions after Object.wait then; the report lists what is missing
+    /// Change no code and no class: use only JVMTI, the JVM's interface for tools. The recording then has no
+    /// owners, parks, samples or re-acquisitions after Object.wait; its report lists what is missing
     #[arg(long)]
     pub safe: bool,
 

@@ -74,8 +74,9 @@ pub struct Report {
     #[command(flatten)]
     method: MethodView,
 
-    /// Show steal, throttling and run-queue wait of threads and transactions
-    #[arg(long, conflicts_with_all = ["pressure", "phases"], help_heading = "Machine")]
+    /// Show how long threads and transactions were ready to run but had no CPU: steal (by the
+    /// hypervisor), throttling (by the CPU quota) and run-queue wait
+    #[arg(long, conflicts_with_all = ["pressure", "phases"], help_heading = "CPU shortage")]
     steal: bool,
 
     /// Print JSON; several files give a list

@@ -1,4 +1,4 @@
-//! What the environment took, on a terminal: of the process, of groups and
+//! CPU shortage on a terminal: steal, throttling and run-queue wait of the process, of groups and
 //! threads, of transactions, and the locks that only looked contended.
 
 use super::details::more;
@@ -23,7 +23,7 @@ pub fn write(steal: &StealReport, is_sampled: bool, top: usize, screen: &Screen,
 }
 
 fn process(steal: &StealReport, screen: &Screen, out: &mut String) {
-    title("ENVIRONMENT", "time in which threads were ready and did not run", screen, out);
+    title("CPU SHORTAGE", "time in which threads were ready to run but had no CPU", screen, out);
     if steal.intervals == 0 {
         let _ = writeln!(out, "  nothing was measured (record with -e steal)");
         return;
@@ -44,7 +44,7 @@ fn sentences(steal: &StealReport) -> Vec<String> {
     let mut sentences = Vec::new();
     if all_ns > 0 {
         sentences.push(format!(
-            "Machine: {} stolen in {} ({} of the CPU time that it needed).",
+            "Machine: {} of steal in {}, {} of the CPU time that it needed.",
             numbers::time(machine.steal_ns),
             numbers::time(steal.covered_ns),
             numbers::percent(machine.steal_ns as f64 / (machine.busy_ns + machine.steal_ns).max(1) as f64),
@@ -74,7 +74,7 @@ fn sentences(steal: &StealReport) -> Vec<String> {
 }
 
 fn head() -> String {
-    row("CPU", "stolen", "throttled", "run queue", "lost")
+    row("CPU", "steal", "throttled", "run queue", "no CPU")
 }
 
 fn row(cpu: &str, stolen: &str, throttled: &str, run_queue: &str, lost: &str) -> String {
@@ -143,7 +143,7 @@ fn spent(kind: &TransactionReport) -> String {
         ("blocked", kind.blocked_ns),
         ("parked", kind.parked_ns),
         ("Object.wait", kind.waited_ns),
-        ("stolen", kind.steal_ns),
+        ("steal", kind.steal_ns),
         ("throttled", kind.throttled_ns),
         ("run queue", kind.run_queue_ns),
     ];
@@ -245,7 +245,7 @@ mod tests {
         };
         let text = shown(&steal);
         for part in [
-            "Machine: 100 ms stolen in 2.00 s (10 % of the CPU time that it needed).",
+            "Machine: 100 ms of steal in 2.00 s, 10 % of the CPU time that it needed.",
             "This kernel counts steal as CPU time: it is subtracted.",
             "CPU quota: 0.50 CPUs; used up in 5 of 20 periods, 50.0 ms held back.",
             "How long threads waited for a CPU is not known",
