@@ -132,6 +132,19 @@ fn waiting_for_a_pool_ranks_with_locks_by_its_time() {
 }
 
 #[test]
+fn what_virtual_threads_waited_is_no_part_of_the_active_thread_time() {
+    let with_virtual = |threads: std::ops::RangeInclusive<u64>| {
+        let mut waiting = exhausted();
+        threads.for_each(|id| is_virtual(&mut waiting, id, &format!("exec-{id}")));
+        let report = waiting.report();
+        let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Waiting).expect("a finding");
+        (finding.share.is_some(), finding.text.contains("of the active thread time"))
+    };
+    assert_eq!(with_virtual(1..=6), (false, false));
+    assert_eq!(with_virtual(1..=2), (true, true), "most are platform threads");
+}
+
+#[test]
 fn who_gave_it_back_is_named_and_not_the_plumbing() {
     let report = exhausted().report();
     let text = &report.findings[0].text;
