@@ -13,8 +13,9 @@
 //! # Thinning
 //! Where even counting costs too much ([`Sampling::thins`]), a thread that has parked in this step of
 //! the coarse clock already leaves a park out unless a random instant lies in it, and only looks
-//! closely where one is near: within three steps, so that a time of the coarse clock, which is up
-//! to two steps too early, cannot be on the wrong side of it (unless the hypervisor takes the CPU that ticks for
+//! closely where one is near: up to three steps before it, so that a time of the coarse clock, which is up
+//! to two steps too early, cannot be on the wrong side of it, and up to one behind it, to see who
+//! wakes those that were parked then (unless the hypervisor takes the CPU that ticks for
 //! longer than that: then a few parks are decided by a time that is too early). Whether an instant is near is asked of one
 //! word, which holds the last calm period that somebody found; whoever finds it outdated works it out.
 
@@ -35,8 +36,8 @@ const LOCKS: usize = 1 << 14;
 const INSTANT_BITS: u32 = 40;
 const INSTANT: u64 = (1 << INSTANT_BITS) - 1;
 
-/// What is nearer to a random instant than so many steps of the coarse clock is near.
-const NEAR_STEPS: u64 = 3;
+/// A random instant is near from so many steps of the coarse clock before it up to so many behind it.
+const NEAR_STEPS: (u64, u64) = (3, 1);
 /// Times of a calm period are in units of this many ns, as a power of two.
 const CALM_BITS: u32 = 20;
 /// Bits of a calm period's length, and of the number of its schedule; its begin has the others.
@@ -102,8 +103,8 @@ pub struct Sampling {
     /// True if the latest schedule thins.
     thins: AtomicBool,
     calm: AtomicU64,
-    /// What is nearer to an instant is near.
-    nearness: OnceLock<DurationNs>,
+    /// From how long before an instant it is near, and up to how long behind it.
+    nearness: OnceLock<(DurationNs, DurationNs)>,
     settled: Box<[AtomicU64]>,
 }
 
@@ -159,15 +160,15 @@ impl Sampling {
 
     fn find_calm(&self, changes: usize, coarse: TimeNs) -> Option<TimeNs> {
         let schedule = self.places.get(changes.checked_sub(1)? % PLACES)?.schedule();
-        let near = *self.nearness.get_or_init(|| DurationNs(NEAR_STEPS * clock::coarse_step().0));
-        if !schedule.thins() || !schedule.samples() || coarse < schedule.from() + near {
+        let (before, behind) = *self.nearness.get_or_init(nearness);
+        if !schedule.thins() || !schedule.samples() || coarse < schedule.from() {
             return None;
         }
-        let since = schedule.latest(coarse).unwrap_or(schedule.from()) + near;
-        let until = schedule.next(coarse)? - near;
+        let since = schedule.latest(coarse).unwrap_or(schedule.from()) + behind;
+        let until = schedule.next(coarse)? - before;
         // Whole units that lie between.
-        let (first, behind) = ((since.0 >> CALM_BITS) + 1, until.0 >> CALM_BITS);
-        let length = behind.checked_sub(first)?.min((1 << CALM_LENGTH_BITS) - 1);
+        let (first, end) = ((since.0 >> CALM_BITS) + 1, until.0 >> CALM_BITS);
+        let length = end.checked_sub(first)?.min((1 << CALM_LENGTH_BITS) - 1);
         let number = changes as u64 & ((1 << CALM_NUMBER_BITS) - 1);
         let calm = Calm { number, from: first & u64::from(u32::MAX), length };
         let begun = calm.begun(changes, coarse)?;
@@ -241,6 +242,12 @@ impl Sampling {
     }
 }
 
+/// From how long before an instant, and up to how long behind it.
+fn nearness() -> (DurationNs, DurationNs) {
+    let step = clock::coarse_step().0;
+    (DurationNs(NEAR_STEPS.0 * step), DurationNs(NEAR_STEPS.1 * step))
+}
+
 /// What distinguishes locks of one place; never all zero.
 fn tag(lock: LockId) -> u64 {
     (lock.0 / LOCKS as u64).wrapping_add(1) << INSTANT_BITS
@@ -266,7 +273,7 @@ mod tests {
     fn it_is_calm_where_no_instant_is_near_and_only_while_the_schedule_thins() {
         const WINDOW: u64 = 200 * MS;
         let sampling = Sampling::default();
-        let near = DurationNs(NEAR_STEPS * clock::coarse_step().0);
+        let (before, behind) = nearness();
         // Far up, where a unit of time does not fit into its bits.
         let begin = (40 << 52) + 12_345;
         let thinned = Change { thins: true, ..change(begin, WINDOW) };
@@ -275,17 +282,17 @@ mod tests {
         let (mut calm, mut since_before) = (0, TimeNs(0));
         for n in 0..2_000 {
             let now = TimeNs(begin + WINDOW + n * MS);
-            let is_near = schedule.within(now - near, now + near).next().is_some();
+            let is_near = schedule.within(now - behind, now + before).next().is_some();
             match sampling.calm_since(now) {
                 Some(since) => {
                     assert!(!is_near && since <= now && since >= since_before, "{now:?} {since:?}");
-                    assert_eq!(schedule.within(since - near, now + near).next(), None);
+                    assert_eq!(schedule.within(since - behind, now + before).next(), None);
                     (calm, since_before) = (calm + 1, since);
                 }
-                None => assert!(schedule.within(now - near - near, now + near + near).next().is_some(), "{now:?}"),
+                None => assert!(schedule.within(now - before, now + before + behind).next().is_some(), "{now:?}"),
             }
         }
-        assert!(calm > 1_000, "{calm} of 2,000 ms, of which one in eight is near an instant");
+        assert!(calm > 1_000, "{calm} of 2,000 ms, of which one in twelve is near an instant");
         let at = since_before;
         assert!(sampling.thins() && sampling.calm_since(at).is_some());
         sampling.change(change(at.0 + 20 * MS, WINDOW));

@@ -6,7 +6,7 @@
 //! was recorded by chance stands for those like it that were not, in proportion to its
 //! time and to how improbable it was (Horvitz and Thompson 1952), and the exact sums are
 //! shared out in these proportions. Totals are therefore exact, and shares are ratio
-//! estimates.
+//! estimates. Where parks are thinned out (`Schedule::thins`), the agent has estimated their sums already.
 //!
 //! Sums are shared out once a second, among what was seen of the same lock; where nothing
 //! was, among what was seen of locks of the same class; and where nothing was either,
