@@ -364,6 +364,11 @@ impl Evidence {
         Evidence { what, ns, share, quality: Quality::Exact, least_ns, most_ns, coverage, interval }
     }
 
+    /// It is an estimate after all.
+    pub(crate) fn estimate(&mut self) {
+        self.quality = Quality::Estimated;
+    }
+
     /// An entry of the ledger.
     pub(crate) fn of(entry: EntryKind, ns: u64, quality: Quality, share: Option<f64>) -> Evidence {
         Evidence { quality, ..Evidence::exact(entry.name(), ns, share) }

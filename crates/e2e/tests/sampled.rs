@@ -197,7 +197,7 @@ fn a_recording_that_grows_too_fast_is_sampled_and_says_why() {
     assert!(windows.iter().any(|window| window["window_ns"].as_u64() > Some(0)), "{windows:?}");
     let text = tools::run(&tools.headway, ["report", "--full", &recording]).unwrap();
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("sampled from ") && text.contains("(--max-rate)"), "{text}");
+    assert!(text.contains("\n  sampled ") && text.contains("(--max-rate)"), "{text}");
 }
 
 #[test]

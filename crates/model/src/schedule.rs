@@ -133,7 +133,9 @@ impl Schedule {
     /// How many more like something that began and ended then, and was recorded by chance, it stands
     /// for: a whole number that is right on average, since the rest is left to `draw`.
     pub fn others(&self, start: TimeNs, end: TimeNs, draw: u64) -> u64 {
-        let others = 1.0 / self.chance(start, end).max(f64::MIN_POSITIVE) - 1.0;
+        // Nothing that an instant lies in is shorter than a nanosecond.
+        let least = (self.window.0.max(1) as f64).recip();
+        let others = self.chance(start, end).max(least).recip() - 1.0;
         let uniform = (Random::new(draw).next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         (others + uniform) as u64
     }

@@ -14,8 +14,9 @@
 use super::self_cost::Spent;
 use super::Drain;
 use crate::clock;
-use crate::options::{Options, CAUSAL};
+use crate::options::{Options, CAUSAL, MOUNTS};
 use crate::own_cost::ONE_IN;
+use crate::park;
 use crate::thread_entry::unnamed_virtual;
 use headway_jfr::RecordingWriter;
 use headway_model::event::{Sampling, SamplingBound, ThreadDef};
@@ -161,11 +162,13 @@ pub(super) struct Governor {
 impl Governor {
     /// Nothing was measured yet.
     pub fn new(options: &Options) -> Governor {
+        // Mounts and experiments follow each park.
+        let can_thin = options.wants(park::FEATURE) && !options.wants(MOUNTS) && !options.wants(CAUSAL);
         Governor {
             bounds: Bounds::of(options),
             window_ns: options.sampling_window_ns.unwrap_or(0),
-            thins: options.thin_parks,
-            can_thin: !options.wants(CAUSAL),
+            thins: options.thin_parks && options.sampling_window_ns.is_some() && can_thin,
+            can_thin,
             ..Governor::default()
         }
     }
@@ -201,12 +204,12 @@ impl Governor {
                 (0, false)
             }
             0 => (0, false),
-            now if is_too_much && self.should_thin(worst.bound) => (now.max(THINNED_NS), true),
+            now if is_too_much && self.thinning_helps(&loads, room) => (now.max(THINNED_NS), true),
             now if is_too_much => (longer(now, worst.now / room), self.thins),
             now if !is_sure || worst.now > FITS * room || held > FITS => (now, self.thins),
             _ if loads.iter().all(|load| load.exact < FITS) => (0, false),
             now if self.thins && loads.iter().all(|load| load.counted < FITS) => (now, false),
-            now if self.thins => ((now / 2).clamp(THINNED_NS, now), true),
+            now if self.thins => ((now / 2).max(THINNED_NS).min(now), true),
             now => ((now / 2).max(WINDOWS_NS.0), false),
         };
         let changes = (window, thins) != (self.window_ns, self.thins);
@@ -222,6 +225,11 @@ impl Governor {
     /// True if longer windows would not help as much as counting less.
     fn should_thin(&self, bound: SamplingBound) -> bool {
         self.can_thin && !self.thins && bound == SamplingBound::Cpu && self.window_ns >= THINNED_NS / 5
+    }
+
+    /// True if the CPU time is too much, whatever else is, and parks are to be thinned out.
+    fn thinning_helps(&self, loads: &[Load], room: f64) -> bool {
+        loads.iter().any(|load| load.now > room && self.should_thin(load.bound))
     }
 
     /// What was measured before says nothing of what is to come.
@@ -248,13 +256,12 @@ impl Governor {
     /// True if more than a second's allowance was spent in the last second, of which `half` is the
     /// last half, at most, and longer windows could help.
     fn is_alarming(&self, second: Interval, half: Interval) -> bool {
-        if self.window_ns >= WINDOWS_NS.1 && !self.should_thin(SamplingBound::Cpu) {
-            return false;
-        }
+        let is_longest = self.window_ns >= WINDOWS_NS.1;
+        let can_help = |load: &Load| !is_longest || self.should_thin(load.bound);
         let exceeds = |recent: Interval, factor: f64| {
             let scale = (1e9 / recent.length.max(1.0)).max(1.0);
             let second = Interval { length: recent.length * scale, process: recent.process * scale, ..recent };
-            self.loads_of(second).any(|load| load.least > factor)
+            self.loads_of(second).any(|load| load.least > factor && can_help(&load))
         };
         // What is exceeded by less is first met by fewer looks at owners.
         match self.window_ns == 0 && !self.looks_slower {
@@ -342,9 +349,9 @@ impl Governor {
 
     /// The bound, once, that the longest windows still exceed.
     fn complains(&mut self) -> Option<SamplingBound> {
-        let can_do_more = self.should_thin(SamplingBound::Cpu);
-        let is_longest = self.window_ns == WINDOWS_NS.1 && !can_do_more && !self.has_complained;
-        let over = self.loads().into_iter().find(|load| is_longest && load.least > 1.5)?;
+        let is_longest = self.window_ns == WINDOWS_NS.1 && !self.has_complained;
+        let is_over = |load: &Load| is_longest && load.least > 1.5 && !self.should_thin(load.bound);
+        let over = self.loads().into_iter().find(is_over)?;
         self.has_complained = true;
         Some(over.bound)
     }

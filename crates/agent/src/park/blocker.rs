@@ -189,7 +189,7 @@ impl Blockers {
 
 /// What the thread's memory and the heap say; `None` if another way is needed.
 #[inline]
-fn remembered(parking: &Parking<'_>, fields: &Fields, pauses: &Pauses) -> Option<Blocker> {
+pub fn remembered(parking: &Parking<'_>, fields: &Fields, pauses: &Pauses) -> Option<Blocker> {
     let known = parking.agent.hotspot.known()?;
     pauses.calm(|calm| {
         let thread = fields.thread_object(known, parking.vm_thread, parking.is_virtual)?;

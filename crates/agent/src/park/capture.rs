@@ -5,7 +5,7 @@
 //! when it is back. So the unpark that ended a park has a smaller number than
 //! the park's end, whatever their clocks say.
 
-use super::blocker::Parking;
+use super::blocker::{remembered, Blocker, Parking};
 use super::parks;
 use super::under_way;
 use super::virtual_threads::{VirtualPark, VirtualThreads};
@@ -115,25 +115,28 @@ fn is_again(last: &AtomicU64, step: TimeNs) -> bool {
     is_again
 }
 
-/// A thinned park of a platform thread that begins far from any random instant: only when is noted. False if there
-/// is more to do.
+/// A thinned park of a platform thread that begins far from any random instant: only when and on what is noted, in
+/// case it goes on. False if there is more to do.
 #[inline]
-fn begin_thinned(agent: &'static Agent, slot: &'static Slot, coarse: TimeNs, limit: ParkLimit) -> bool {
+fn begin_thinned(agent: &'static Agent, jni: Jni, slot: &'static Slot, coarse: TimeNs, limit: ParkLimit) -> bool {
     let _call = InCall::begin(slot);
-    let is_special = slot.is_carrier.load(Ordering::Relaxed)
-        || slot.is_filtered.load(Ordering::Relaxed)
-        || slot.parks.found.load(Ordering::Relaxed) != 0;
+    let is_special = slot.is_filtered.load(Ordering::Relaxed) || slot.parks.found.load(Ordering::Relaxed) != 0;
     if is_special || agent.sampling.calm_since(coarse).is_none() {
         return false;
     }
-    slot.parks.park.begin(&thinned(slot.thread(), coarse, limit, Seq(coarse.0)), false);
+    let Some(Blocker { id: blocker, owner }) = remembered_blocker(agent, jni, slot, false) else { return false };
+    let (thread, seq) = (slot.thread(), Seq(coarse.0));
+    let begin = ParkBegin { time: coarse, thread, seq, limit, blocker, owner, ..ParkBegin::default() };
+    slot.parks.park.begin(&begin, false);
     slot.parks.park.set_thinned();
     true
 }
 
-/// What is noted of a thinned park.
-fn thinned(thread: ThreadId, time: TimeNs, limit: ParkLimit, seq: Seq) -> ParkBegin {
-    ParkBegin { time, thread, seq, limit, ..ParkBegin::default() }
+/// What the current thread parks on, if that takes no call of the VM.
+#[inline]
+fn remembered_blocker(agent: &'static Agent, jni: Jni, slot: &'static Slot, is_virtual: bool) -> Option<Blocker> {
+    let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
+    remembered(&parking, agent.heap.fields()?, &agent.heap.pauses)
 }
 
 /// A thinned park is over, and no random instant was near: nothing is recorded. False if there is more to do.
@@ -152,8 +155,10 @@ fn end_thinned(agent: &'static Agent, slot: &Slot, park: &InProgress, permit: &P
 #[inline]
 pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Option<&'static Slot> {
     let slot = slot_of_current(agent, jni)?;
-    let often = thinning(agent).filter(|step| is_again(&slot.parks.parked_in, *step));
-    if often.is_some_and(|step| begin_thinned(agent, slot, step, limit)) {
+    // When a carrier comes back from being idle, its virtual threads' parks need to know.
+    let often = thinning(agent)
+        .filter(|step| !slot.is_carrier.load(Ordering::Relaxed) && is_again(&slot.parks.parked_in, *step));
+    if often.is_some_and(|step| begin_thinned(agent, jni, slot, step, limit)) {
         return Some(slot);
     }
     let _event = InEvent::begin(slot, agent.threads.epoch());
@@ -276,8 +281,12 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
     }
     let VirtualPark { park, permit, .. } = place;
     let often = thinning(agent).filter(|step| is_again(&slot.parks.parked_in, *step));
-    if often.is_some_and(|step| agent.sampling.calm_since(step).is_some()) {
-        park.begin(&thinned(thread, now, limit, parks().next_unrecorded()), false);
+    let known = often
+        .filter(|step| agent.sampling.calm_since(*step).is_some())
+        .and_then(|_| remembered_blocker(agent, jni, slot, true));
+    if let Some(Blocker { id: blocker, owner }) = known {
+        let seq = parks().next_unrecorded();
+        park.begin(&ParkBegin { time: now, thread, seq, limit, blocker, owner, ..ParkBegin::default() }, false);
         park.set_thinned();
     } else {
         let is_thinned = often.is_some();
@@ -369,14 +378,16 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         slot.parks.ready_ns.store(time.0, Ordering::Relaxed);
     }
     let is_sampled = agent.sampling.is_used() && current.park.is_sampled();
+    if current.is_thinned && !is_sampled {
+        // It began in another recording.
+        current.park.end();
+        return;
+    }
     let seq = (!is_sampled).then(|| parks().next_seq());
     let Some((mut begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
     let is_left_out = seq.is_none() && !is_told && !agent.sampling.records(begin.time, time);
     if seq.is_none() && !is_left_out {
-        if current.is_thinned && begin.blocker.is_none() {
-            begin.blocker = blocker_of(current);
-        }
         agent.sampling.settles(begin.blocker, time);
         begin.chain = agent.chains.in_native(agent, current.jni, slot, Side::Blocks);
         if current.is_virtual {
@@ -448,14 +459,6 @@ fn add_up(agent: &Agent, slot: &Slot, parks: Short) {
     due.iter().for_each(|sum| agent.append(slot, &Record::short_parks(sum)));
 }
 
-/// What the thread is parked on still, though its park is over: [`Current::is_thinned`] parks begin without a look.
-#[cold]
-fn blocker_of(current: &Current<'_>) -> LockId {
-    let Current { agent, jni, slot, is_virtual, .. } = *current;
-    let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
-    parks().blockers.of_current(&parking, agent.heap.fields(), &agent.heap.pauses).id
-}
-
 /// Adds up as many parks as this one, which was thinned and recorded by chance, stands for beside itself.
 #[cold]
 fn add_others(current: &Current<'_>, begin: &ParkBegin, time: TimeNs) {
@@ -502,6 +505,12 @@ pub fn count_return(agent: &Agent, begin: &ParkBegin, time: TimeNs) {
     }
 }
 
+/// True if parks are thinned out now.
+#[cold]
+fn agent_thins(current: &Current<'_>) -> bool {
+    current.is_thinned || current.agent.sampling.thins()
+}
+
 /// When a park gives up.
 fn deadline(begin: &ParkBegin) -> Option<TimeNs> {
     match begin.limit {
@@ -523,7 +532,9 @@ fn outcome(
 ) -> (ParkOutcome, Option<Given>) {
     let was_known = was_known();
     let deadline = deadline(begin);
-    if let Some(given) = current.permit.take(deadline) {
+    // A thinned park may have begun that much later.
+    let late = if current.is_thinned { DurationNs(2 * clock::coarse_step().0) } else { DurationNs::ZERO };
+    if let Some(given) = current.permit.take(deadline.map(|deadline| deadline + late)) {
         return (ParkOutcome::Unparked, Some(given));
     }
     if is_interrupted(current) {
@@ -535,8 +546,8 @@ fn outcome(
     match current.permit.take_again() {
         Some(given) => (ParkOutcome::Unparked, Some(given)),
         // The permit may have been given before the recording began.
-        // Nor was who gave it looked at, except next to random instants.
-        None if !was_known || current.is_thinned => (ParkOutcome::Unknown, None),
+        // Where parks are thinned out, not everybody who gives one is looked at.
+        None if !was_known || agent_thins(current) => (ParkOutcome::Unknown, None),
         None => (ParkOutcome::Spurious, None),
     }
 }
@@ -581,7 +592,9 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         return None;
     }
     let slot = slot_of_current(agent, jni)?;
-    if thinning(agent).is_some_and(|step| is_thinned_wake(agent, slot, step)) {
+    if thinning(agent)
+        .is_some_and(|step| is_thinned_wake(agent, slot, step, || start_of(agent, jni, target, is_virtual)))
+    {
         return None;
     }
     observer().before_wake(agent, slot);
@@ -639,12 +652,23 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     Some(Unparking { slot, unpark, blocker, event })
 }
 
-/// True if the thread gives permits often and no random instant is near: whoever is woken does not
-/// learn by whom.
+/// True if the thread gives permits often, no random instant is near, and its target's park contains none:
+/// the target does not learn who woke it.
 #[inline]
-fn is_thinned_wake(agent: &Agent, slot: &Slot, step: TimeNs) -> bool {
+fn is_thinned_wake(agent: &Agent, slot: &Slot, step: TimeNs, start: impl FnOnce() -> Option<TimeNs>) -> bool {
     let _call = InCall::begin(slot);
-    is_again(&slot.parks.woke_in, step) && agent.sampling.calm_since(step).is_some()
+    let calm_since = Some(step).filter(|step| is_again(&slot.parks.woke_in, *step));
+    let calm_since = calm_since.and_then(|step| agent.sampling.calm_since(step));
+    calm_since.is_some_and(|since| start().is_none_or(|start| start >= since))
+}
+
+/// Since when a thread is parked, if it is.
+#[inline]
+fn start_of(agent: &Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<TimeNs> {
+    match is_virtual {
+        true => parks().virtuals.find(agent.java.thread_id(jni, target))?.1.park.start(),
+        false => agent.threads.find(agent.java.vm_thread(jni, target))?.parks.park.start(),
+    }
 }
 
 /// True if it is known by now that the target's park will be recorded, or if nobody has

@@ -101,7 +101,7 @@ impl VirtualThreads {
 
     /// The thread's place and its number.
     #[inline]
-    fn find(&self, thread: ThreadId) -> Option<(usize, &VirtualPark)> {
+    pub fn find(&self, thread: ThreadId) -> Option<(usize, &VirtualPark)> {
         let (start, window) = self.window(thread);
         let at = window.iter().position(|place| place.thread.load(Ordering::Acquire) == thread.0)?;
         Some((start + at, window.get(at)?))

@@ -13,6 +13,7 @@ use crate::report::{Evidence, Finding, FindingKind, FindingStack, Interval};
 use crate::sampled::{PartOf, Strata};
 use headway_model::{quantity, DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::hash::Hash;
 
 /// A lock counts if its blocked time is at least this part of all blocked time
@@ -395,10 +396,11 @@ impl Group {
         let unknown = 1.0 - share(known + self.split.hand_off, self.spoken_of());
         if unknown >= DOMINATES {
             return format!(
-                "For {} of that time, the recording does not show which method owned {}. {} did for {}.",
+                "For {} of that time, the recording does not show which method owned {}. {} owned {} for {}.",
                 percent(unknown),
                 self.it(),
                 code(&short(*first.0, names)),
+                self.it(),
                 text(first.1),
             );
         }
@@ -507,12 +509,19 @@ fn by_threads(owner: &Owner, names: &Names) -> String {
     if share(**ns, owner.total) >= STANDS_FOR_ALL {
         return format!("thread {}", code(&names.thread_text(**first)));
     }
-    let group = names.group_text(**first);
-    let in_group = threads.iter().filter(|(thread, _)| names.group_text(**thread) == group).count();
-    if in_group == threads.len() {
-        return format!("{} threads {}", threads.len(), code(&group));
+    let mut groups: BTreeMap<String, u64> = BTreeMap::new();
+    for (thread, ns) in &threads {
+        *groups.entry(names.group_text(**thread)).or_default() += **ns;
     }
-    format!("{}, most in {}", count(threads.len() as u64, "thread"), code(&group))
+    let Some((group, ns)) = groups.iter().max_by_key(|(_, ns)| **ns) else { return String::new() };
+    if groups.len() == 1 {
+        return format!("{} threads {}", threads.len(), code(group));
+    }
+    let all = count(threads.len() as u64, "thread");
+    match share(*ns, owner.total) > 0.5 {
+        true => format!("{all}, {} for most of that time", code(group)),
+        false => all,
+    }
 }
 
 /// The method that called the one that a chain begins with, without the

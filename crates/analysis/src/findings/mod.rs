@@ -29,7 +29,7 @@ use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroups;
 use crate::monitor::OpenStretch;
 use crate::names::Names;
-use crate::report::{Finding, FindingKind, Report};
+use crate::report::{Evidence, Finding, FindingKind, Report};
 use crate::wait_class::WaitClasses;
 pub use gist::Gist;
 use headway_model::{LockId, ThreadId};
@@ -105,16 +105,20 @@ pub(crate) fn find(
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
     let seen = seen::OfLocks::new(analysis, report, grounds);
-    let (roots, covered) = wait_for::find(analysis, report, grounds, &seen);
+    let (mut roots, covered) = wait_for::find(analysis, report, grounds, &seen);
     let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }
     covered_locks.extend(covered.keys());
-    ranked.extend(roots);
     let (stragglers, covered) = stragglers::find(analysis, (active_ns, range), grounds);
-    ranked.extend(stragglers);
-    ranked.extend(waits::find(analysis, (active_ns, range), grounds, &covered));
+    roots.extend(stragglers);
+    roots.extend(waits::find(analysis, (active_ns, range), grounds, &covered));
+    if analysis.sampled.is_used() {
+        // By place and by owner, what was sampled is estimated; only by lock is it exact.
+        roots.iter_mut().flat_map(|finding| &mut finding.evidence).for_each(Evidence::estimate);
+    }
+    ranked.extend(roots);
     ranked.extend(phases::find(report, grounds, &covered_locks));
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));

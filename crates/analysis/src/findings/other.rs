@@ -85,8 +85,8 @@ pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
             "the recording was not made by Headway and does not say what owners did".to_owned()
         }
         None => {
-            "no event shows the release of a lock for which a thread has been woken but has not run yet. This happens \
-             more often if there are too few CPUs"
+            "if a woken thread has not run yet, the JVM releases the lock without an event. This happens more often if \
+             there are too few CPUs"
                 .to_owned()
         }
     };
@@ -122,7 +122,7 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
     let alone = if top.len() == 1 {
         ", without the methods that it called"
     } else {
-        ", each without the methods that it called"
+        ". Time in methods that these called is not included"
     };
     Some(Finding {
         kind: FindingKind::Samples,

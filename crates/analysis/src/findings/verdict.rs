@@ -79,9 +79,10 @@ fn mostly_unknown(report: &Report, unknown: f64) -> String {
     let is_default = ["monitor", "park", "steal"].iter().all(|event| records(&report.recording.settings, event));
     let more = if is_default { "" } else { " To see more, record with `-e lock,steal` (the default)." };
     format!(
-        "For {} of the active thread time, it is not known what threads did. In what is known, no lock or wait stands \
-         out.{more}",
-        percent(unknown)
+        "For {} of the active thread time, it is not known what threads did. No lock or wait is known to cost {} of it \
+         or more.{more}",
+        percent(unknown),
+        percent(MATTERS),
     )
 }
 

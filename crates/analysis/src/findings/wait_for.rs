@@ -161,7 +161,7 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
             root_owner,
         ),
         Some(last) => format!(
-            "Threads spent {}{} blocked because of the lock {}, owned by {root_owner}",
+            "Threads spent {}{} blocked because of the lock {} while {root_owner} owned it",
             DurationNs(cost_ns),
             of_active(part),
             code(&names.lock_short(last.lock)),

@@ -87,14 +87,12 @@ impl Whose {
     }
 }
 
-/// When threads lived, within the report's range, and what else is the same for all waits.
+/// When threads lived, within the report's range.
 struct Lives<'a> {
     threads: &'a Threads,
     range: Range,
     /// The active thread time; 0 where it is not known.
     active_ns: u64,
-    /// How well it is known where threads waited.
-    quality: Quality,
 }
 
 /// Findings about `Object.wait`, and about parks that acquire no lock; without
@@ -106,9 +104,7 @@ pub(super) fn find(
     told: &[NameId],
 ) -> Vec<Finding> {
     let names = &analysis.names;
-    // Where short waits were is estimated if they are sampled.
-    let quality = if analysis.sampled.is_used() { Quality::Estimated } else { Quality::Exact };
-    let lives = Lives { threads: &analysis.threads, range, active_ns, quality };
+    let lives = Lives { threads: &analysis.threads, range, active_ns };
     let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
     for (place, site) in analysis.waits.sites().iter().enumerate() {
         let Some(method) = site.method else { continue };
@@ -261,7 +257,7 @@ impl Group {
         if let Some(did) = &did {
             text = format!("{text} {did}");
         }
-        let mut evidence = self.evidence(lives.quality);
+        let mut evidence = self.evidence();
         evidence.extend(others.as_ref().and_then(|others| others.doings.evidence()));
         Some(Finding {
             kind: FindingKind::Waiting,
@@ -300,14 +296,13 @@ impl Group {
         ranked(&self.paths, |ns| *ns).first().map(|(path, _)| **path)
     }
 
-    fn evidence(&self, quality: Quality) -> Vec<Evidence> {
+    fn evidence(&self) -> Vec<Evidence> {
         let ended: u64 = self.wakers.values().sum();
-        let mut evidence = vec![Evidence::of(self.entry, self.total, quality, None)];
+        let mut evidence = vec![Evidence::of(self.entry, self.total, Quality::Exact, None)];
         if ended > 0 {
             let by_whom = share(ended, self.total);
             evidence.push(Evidence {
                 coverage: Some(by_whom),
-                quality,
                 ..Evidence::exact("ended-by-known-thread", ended, Some(by_whom))
             });
         }

@@ -7,7 +7,7 @@ use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
 use crate::pauses::Pauses;
 use crate::sampled::Schedules;
 use headway_model::event::MonitorEntered;
-use headway_model::{DurationNs, LockId};
+use headway_model::{DurationNs, LockId, ThreadId};
 
 /// What is needed to hand a stretch over.
 #[derive(Debug)]
@@ -46,9 +46,15 @@ impl HandOver {
         }
     }
 
-    /// Who held the lock at the end of the stretch handed over last.
-    pub fn last_holder(&self) -> HolderId {
-        self.slices.last().map_or(HolderId::UNKNOWN, |slice| slice.holder)
+    /// Who held the lock at the end of what was handed over last, which has not ended and at whose begin
+    /// `at_begin` had it. Where contentions are sampled that is the last one known: a release after the next
+    /// random instant would have been recorded.
+    pub fn last_owner(&self, owners: &Holders, at_begin: ThreadId) -> ThreadId {
+        let last = self.slices.last().map_or(HolderId::UNKNOWN, |slice| slice.holder);
+        match owners.get(last).thread {
+            thread if thread.is_none() && self.schedules.any_samples() => at_begin,
+            thread => thread,
+        }
     }
 
     /// Hands over a stretch of a lock that was replayed.

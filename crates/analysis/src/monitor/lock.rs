@@ -50,6 +50,13 @@ pub(crate) struct Blocked {
     settled: Option<Box<Settled>>,
 }
 
+impl Blocked {
+    /// The owner when it began, `NONE` if that is not known.
+    pub fn owner_at_begin(&self) -> ThreadId {
+        self.owner.map_or(ThreadId::NONE, |(thread, _)| thread)
+    }
+}
+
 #[derive(Debug)]
 struct Settled {
     slicer: Slicer,

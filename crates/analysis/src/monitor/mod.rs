@@ -241,8 +241,9 @@ impl MonitorReplay {
                     owner: ThreadId::NONE,
                     after_wait: blocked.origin.after_wait(),
                 };
+                let at_begin = blocked.owner_at_begin();
                 self.hand_over.give(*lock, replay, blocked, true, &self.holders, sink);
-                stretch.owner = self.holders.get(self.hand_over.last_holder()).thread;
+                stretch.owner = self.hand_over.last_owner(&self.holders, at_begin);
                 open.push(stretch);
             }
         }

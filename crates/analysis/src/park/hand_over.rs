@@ -129,8 +129,9 @@ impl ParkReplay {
                     owner: ThreadId::NONE,
                     after_wait: blocked.origin != Origin::Enter,
                 };
+                let at_begin = blocked.owner_at_begin();
                 self.hand_over.give(*lock, replay, blocked, true, holders, sink);
-                stretch.owner = holders.get(self.hand_over.last_holder()).thread;
+                stretch.owner = self.hand_over.last_owner(holders, at_begin);
                 open.push(stretch);
             }
         }

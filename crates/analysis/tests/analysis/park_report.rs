@@ -307,7 +307,7 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
     assert!(
         waits[0].starts_with(
-            "Threads spent 180 ms (13 % of the active thread time) blocked because of the lock `Cache.lock`, owned by `Cache.load`. "
+            "Threads spent 180 ms (13 % of the active thread time) blocked because of the lock `Cache.lock` while `Cache.load` owned it. "
         ),
         "{waits:?}"
     );
@@ -350,6 +350,20 @@ fn threads_that_hold_what_the_other_wants_are_a_deadlock_whatever_the_locks() {
     let told = findings(&report, FindingKind::Deadlock);
     assert!(told[0].contains("`worker-1` waits for `Ledger.lock`, owned by `worker-2`"), "{told:?}");
     assert!(told[0].contains("`worker-2` waits for `Inventory.lock`, owned by `worker-1`"), "{told:?}");
+}
+
+/// What is sampled says who had a lock at instants at which something happened to it, and nothing does.
+#[test]
+fn a_deadlock_is_one_where_contentions_are_sampled_too() {
+    let mut script = Script::new();
+    let window = DurationNs(200 * MS);
+    script.events.push(Event::Sampling(Sampling { time: at(0), window, seed: 7, ..Sampling::default() }));
+    script.park(10, 1, 1, SELL, 2);
+    script.park(20, 2, 2, SELL, 1);
+    let report = script.report(5_000, "lock");
+    assert_eq!(report.deadlocks.len(), 1);
+    let told = findings(&report, FindingKind::Deadlock);
+    assert!(told[0].contains("`worker-1` waits for `Inventory.lock`, owned by `worker-2`"), "{told:?}");
 }
 
 #[test]

@@ -25,10 +25,11 @@ What to record, separated by commas, instead of the default: lock,steal
 - pressure: time blocked, only as sums by lock and interval, at the lowest
             cost. Use it alone: with another event, lock is recorded instead
 - cpu:      samples of running threads
-- wall:     samples of running and of waiting threads
+- wall:     samples of all threads, also of those that do not run (blocked, waiting,
+            asleep, in I/O)
 - steal:    time in which threads were ready to run but had no CPU (steal by the
-            hypervisor, throttling, run-queue wait); the same of transactions,
-            which the program marks with Headway.transaction
+            hypervisor, throttling, run-queue wait); also for each transaction (a
+            unit of work that the program marks with Headway.transaction)
 - mounts:   how long a virtual thread waited for a carrier (the platform
             thread that runs it) or a CPU once it was ready to continue;
             also records park, and one more event for each park";
@@ -43,7 +44,8 @@ pub struct Capture {
     pub events: Vec<Feature>,
 
     /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
-    /// time between samples of a waiting one; default: 10ms. There is no --budget then
+    /// time between samples of one that does not run; default: 10ms. With -i, there is no default budget
+    /// (--budget sets one)
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -76,11 +78,11 @@ pub struct Capture {
 
     /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
     /// owners. The totals include them; `report --min-duration` leaves short
-    /// ones out of the totals as well. There is no --budget then
+    /// ones out of the totals as well. Cannot be combined with --budget
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
-    /// Like --min-duration, for parks only (ns, us, ms). There is no --budget then
+    /// Like --min-duration, for parks only (ns, us, ms). Cannot be combined with --budget
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
@@ -106,8 +108,9 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
-    /// Count parks of threads that park more often than once in about 4 ms next to random instants
-    /// only, as --budget does where counting alone costs too much
+    /// With --sampling-window: if a thread parks more often than once in about 4 ms, look at its further
+    /// parks only near random instants. Their number and time are estimates then. --budget does
+    /// this by itself if counting alone costs too much
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 

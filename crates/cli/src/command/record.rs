@@ -145,7 +145,7 @@ impl Record {
             };
             terminal::note(&format!(
                 "libheadway.so is loaded into the process. It stays there afterwards, idle, with at most {classes} small \
-                 classes and up to 72 KB of code pages."
+                 classes and up to 72 KB of memory for the patches."
             ));
         }
     }

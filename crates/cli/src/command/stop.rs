@@ -22,7 +22,7 @@ Examples:
 
 `stop` restores the functions, methods, class and VM flag that the recording
 changed, and ends the agent's threads. The library, at most four small classes and
-up to 72 KB of code pages stay until the JVM ends. If something cannot be restored, `stop`
+up to 72 KB of memory for the patches stay until the JVM ends. If something cannot be restored, `stop`
 says what and why, and exits with 1 if what remains still has an effect.";
 
 /// Options of `stop`.

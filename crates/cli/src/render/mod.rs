@@ -166,7 +166,7 @@ fn sampled(report: &Report) -> Option<String> {
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
         "sampled {}: {} of {} short contentions, waits and parks were recorded one by one, those in progress at {}. \
-         {} For the other {}, call stacks and owners are estimated. Recordings with --exact are not sampled",
+         {} The others lasted {} together: their call stacks and owners are estimated. Recordings with --exact are not sampled",
         bounds(&sampling.windows),
         numbers::grouped(sampling.recorded),
         numbers::grouped(all),
@@ -184,12 +184,12 @@ fn totals(windows: &[SamplingWindow]) -> String {
     }
     let when = listed(&thinned, |(_, from, to)| when(*from, *to));
     format!(
-        "Totals are exact, with one exception: counting every park would have cost too much. So Headway estimated the \
+        "Totals are exact, with one exception: counting everything would have cost too much. So Headway estimated the \
          number and time of the parks of threads that park very often ({when})."
     )
 }
 
-/// Which bound decided the windows, and when: `from 2.00 s to 14.0 s (--budget), from 14.0 s on (--max-rate)`.
+/// Which bound decided the windows, and when: `from 2.00 s to 14.0 s (--budget), since 14.0 s after the start (--max-rate)`.
 fn bounds(windows: &[SamplingWindow]) -> String {
     let spans = spans(windows.iter().map(|window| (window.from_ns, (window.window_ns > 0).then_some(window.bound))));
     listed(&spans, |(bound, from, to)| format!("{} (--{bound})", when(*from, *to)))
@@ -218,6 +218,7 @@ fn when(from: u64, to: Option<u64>) -> String {
     let to = to.map_or("on".to_owned(), |to| format!("to {}", numbers::time(to)));
     match from {
         0 if to == "on" => "from the start".to_owned(),
+        from if to == "on" => format!("since {} after the start", numbers::time(from)),
         from => format!("from {} {to}", numbers::time(from)),
     }
 }
@@ -254,7 +255,7 @@ mod tests {
             window(4 * second, 10_000_000, "budget"),
             window(14 * second, 20_000_000, "max-rate"),
         ];
-        assert_eq!(bounds(&windows), "from 2.00 s to 14.0 s (--budget), from 14.0 s on (--max-rate)");
+        assert_eq!(bounds(&windows), "from 2.00 s to 14.0 s (--budget), since 14.0 s after the start (--max-rate)");
         windows.extend(
             (0..3).flat_map(|n| [window((20 + n) * second, 0, "budget"), window((20 + n) * second, 9, "budget")]),
         );

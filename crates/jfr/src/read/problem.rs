@@ -56,7 +56,7 @@ impl fmt::Display for Problem {
             Problem::NotARecording(path) => write!(f, "{} is not a JFR recording", path.display()),
             Problem::Read(offset, e) => write!(f, "cannot read on at byte {offset}: {e}"),
             Problem::Version(offset, major, minor) => {
-                write!(f, "the chunk at byte {offset} has the unknown JFR version {major}.{minor}")
+                write!(f, "the chunk that begins at byte {offset} has the unknown JFR version {major}.{minor}")
             }
             Problem::CutShort(offset) => write!(f, "the file ends in the middle of the chunk at byte {offset}"),
             Problem::Unfinished(offset) => write!(f, "the chunk at byte {offset} was never finished"),

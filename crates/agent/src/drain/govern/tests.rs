@@ -76,9 +76,33 @@ fn where_counting_costs_too_much_parks_are_thinned_out_until_it_fits_again() {
 }
 
 #[test]
-fn where_each_park_is_followed_none_is_thinned_out() {
-    let causal = Options { budget: Some(0.01), events: vec!["causal".into()], ..Options::default() };
-    assert!(!Governor::new(&causal).can_thin && governor(0.01).can_thin);
+fn where_each_park_is_followed_or_none_is_recorded_none_is_thinned_out() {
+    let can_thin = |event: &str| {
+        let events = vec![event.to_owned()];
+        Governor::new(&Options { thin_parks: true, sampling_window_ns: Some(1), events, ..Options::default() }).thins
+    };
+    assert_eq!(["causal", "mounts", "monitor", "park"].map(can_thin), [false, false, false, true]);
+    assert!(governor(0.01).can_thin);
+}
+
+/// Thinning out parks does not make the file smaller.
+#[test]
+fn a_rate_that_cannot_be_kept_is_said_and_is_no_alarm_at_the_longest_window() {
+    let mut governor = of(Bounds { budget: None, max_rate: Some(200.0) }, Some(WINDOWS_NS.1));
+    let second = Interval { length: 1e9, process: 1e9, own: 1e6, bytes: 30_000.0, calls: 1e5, ..Interval::default() };
+    for _ in 0..3 {
+        governor.decide(second, false);
+    }
+    assert!(!governor.thins && !governor.is_alarming(second, second));
+    assert_eq!(governor.complains(), Some(SamplingBound::FileRate));
+}
+
+#[test]
+fn parks_are_thinned_out_where_the_files_rate_is_exceeded_more_than_the_budget() {
+    let mut governor = of(Bounds { budget: Some(0.01), max_rate: Some(200.0) }, Some(WINDOWS_NS.1));
+    let second = Interval { length: 1e9, process: 1e9, own: 3e7, bytes: 30_000.0, calls: 1e6, ..Interval::default() };
+    governor.decide(second, false);
+    assert!(governor.thins);
 }
 
 #[test]
