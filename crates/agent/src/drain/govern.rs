@@ -162,8 +162,10 @@ pub(super) struct Governor {
 impl Governor {
     /// Nothing was measured yet.
     pub fn new(options: &Options) -> Governor {
-        // Mounts and experiments follow each park.
-        let can_thin = options.wants(park::FEATURE) && !options.wants(MOUNTS) && !options.wants(CAUSAL);
+        // Only where it is asked for: that it makes programs faster is not shown. Mounts and experiments
+        // follow each park.
+        let can_thin =
+            options.thin_parks && options.wants(park::FEATURE) && !options.wants(MOUNTS) && !options.wants(CAUSAL);
         Governor {
             bounds: Bounds::of(options),
             window_ns: options.sampling_window_ns.unwrap_or(0),

@@ -89,8 +89,8 @@ pub struct Capture {
     /// Try to keep the cost of the recording below this part of the process's CPU time, in percent;
     /// default: 1. If the process uses less than one CPU, it is this part of one CPU. If
     /// recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
-    /// exact, shares by call stack and owner become estimates. If even counting costs more, number and time of the
-    /// parks of threads that park often become estimates, too; the report says so
+    /// exact, shares by call stack and owner become estimates. Even counting can cost more; the report
+    /// then says so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
@@ -109,8 +109,7 @@ pub struct Capture {
     pub sampling_window: Option<Span>,
 
     /// With --sampling-window: if a thread parks more often than once in about 4 ms, look at its further
-    /// parks only near random instants. Their number and time are estimates then. --budget does
-    /// this by itself if counting alone costs too much
+    /// parks only near random instants. Their number and time are estimates then
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 

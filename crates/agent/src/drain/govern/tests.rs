@@ -22,7 +22,8 @@ fn governor(budget: f64) -> Governor {
 
 fn of(bounds: Bounds, sampling_window_ns: Option<u64>) -> Governor {
     let max_rate = bounds.max_rate.map(|rate| rate as u64);
-    Governor::new(&Options { budget: bounds.budget, max_rate, sampling_window_ns, ..Options::default() })
+    let options = Options { budget: bounds.budget, max_rate, sampling_window_ns, ..Options::default() };
+    Governor { can_thin: true, ..Governor::new(&options) }
 }
 
 /// Lengths of windows and what was paid, second by second.
