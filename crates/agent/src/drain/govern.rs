@@ -6,8 +6,9 @@
 //! within milliseconds where the load grows a thousandfold. While that is enough, everything is
 //! recorded. Where it is not, owners of locks are looked at less often first, which loses only
 //! detail. If that is not enough, contentions, waits and parks are sampled from then on, in windows
-//! just as long as the bound that is exceeded more needs. If even counting what is not recorded costs too
-//! much, parks of threads that park often are thinned out: only next to random instants are they looked at.
+//! just as long as the bound that is exceeded more needs. Where that is asked for and even counting what is not
+//! recorded costs too much, parks of threads that park often are thinned out: only next to random instants
+//! are they looked at.
 //! Where everything would fit again, everything is recorded again, but not before the last 10 s
 //! together leave room for it.
 
@@ -140,7 +141,7 @@ pub(super) struct Governor {
     bound: SamplingBound,
     /// True while parks are thinned out.
     thins: bool,
-    /// False where somebody follows each park.
+    /// True if parks may be thinned out: where that is asked for, and nobody follows each of them.
     can_thin: bool,
     /// True while owners are looked at less often, whether anything is sampled or not.
     looks_slower: bool,

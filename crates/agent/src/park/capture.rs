@@ -505,9 +505,9 @@ pub fn count_return(agent: &Agent, begin: &ParkBegin, time: TimeNs) {
     }
 }
 
-/// True if parks are thinned out now.
+/// True if who gave the permit may have been left out, because parks are thinned out.
 #[cold]
-fn agent_thins(current: &Current<'_>) -> bool {
+fn may_have_been_missed(current: &Current<'_>) -> bool {
     current.is_thinned || current.agent.sampling.thins()
 }
 
@@ -545,9 +545,8 @@ fn outcome(
     }
     match current.permit.take_again() {
         Some(given) => (ParkOutcome::Unparked, Some(given)),
-        // The permit may have been given before the recording began.
-        // Where parks are thinned out, not everybody who gives one is looked at.
-        None if !was_known || agent_thins(current) => (ParkOutcome::Unknown, None),
+        // The permit may have been given before the recording began, or its giver been left out.
+        None if !was_known || may_have_been_missed(current) => (ParkOutcome::Unknown, None),
         None => (ParkOutcome::Spurious, None),
     }
 }

@@ -362,8 +362,8 @@ fn a_deadlock_is_one_where_contentions_are_sampled_too() {
     script.park(20, 2, 2, SELL, 1);
     let report = script.report(5_000, "lock");
     assert_eq!(report.deadlocks.len(), 1);
-    let told = findings(&report, FindingKind::Deadlock);
-    assert!(told[0].contains("`worker-1` waits for `Inventory.lock`, owned by `worker-2`"), "{told:?}");
+    let deadlocks = findings(&report, FindingKind::Deadlock);
+    assert!(deadlocks[0].contains("`worker-1` waits for `Inventory.lock`, owned by `worker-2`"), "{deadlocks:?}");
 }
 
 #[test]

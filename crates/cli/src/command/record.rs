@@ -33,9 +33,9 @@ Examples:
 
 Ctrl-C stops early; the recording is kept and its report shown. After each recording,
 the changed functions, methods, class and VM flag are restored, and the agent's threads
-end. The library, at most two small classes (three with --jmx) and up to 72 KB of code
-pages stay until the JVM ends. If the agent had been loaded before, it stays ready for
-the next recording, and the JVM keeps reporting starts and ends of threads to it.";
+end. The library, at most two small classes (three with --jmx) and up to 72 KB of memory
+for the patches stay until the JVM ends. If the agent had been loaded before, it stays ready
+for the next recording, and the JVM keeps reporting starts and ends of threads to it.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;

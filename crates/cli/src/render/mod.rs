@@ -184,8 +184,8 @@ fn totals(windows: &[SamplingWindow]) -> String {
     }
     let when = listed(&thinned, |(_, from, to)| when(*from, *to));
     format!(
-        "Totals are exact, with one exception: counting everything would have cost too much. So Headway estimated the \
-         number and time of the parks of threads that park very often ({when})."
+        "Totals are exact, with one exception: because of --thin-parks, number and time of the parks of threads that park \
+         very often are estimates ({when})."
     )
 }
 
@@ -276,7 +276,7 @@ mod tests {
         };
         assert_eq!(totals(&[window(0, false), window(2, false)]), "Totals are exact.");
         let text = totals(&[window(0, false), window(2, true), window(3, true), window(9, false)]);
-        assert!(text.ends_with("park very often (from 2.00 s to 9.00 s)."), "{text}");
-        assert!(totals(&[window(0, true)]).ends_with("park very often (from the start)."));
+        assert!(text.ends_with("park very often are estimates (from 2.00 s to 9.00 s)."), "{text}");
+        assert!(totals(&[window(0, true)]).ends_with("park very often are estimates (from the start)."));
     }
 }
