@@ -10,7 +10,7 @@ use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
 use crate::raw::Record;
-use crate::state::{Requests, Samples, Steal};
+use crate::state::{AllFoundBlocked, Requests, Samples, Steal};
 use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
 use crate::vm::HotSpot;
@@ -41,6 +41,8 @@ pub struct Agent {
     pub steal: Steal,
     /// Whether the park statistics are to be printed.
     pub parks_asked: AtomicBool,
+    /// Threads that were blocked when the recording began.
+    pub found_blocked: AllFoundBlocked,
 }
 
 /// Not in place: 75 KB that are not all zero would be in the library's file.
@@ -107,6 +109,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         samples: Samples::default(),
         steal: Steal::default(),
         parks_asked: AtomicBool::new(false),
+        found_blocked: AllFoundBlocked::default(),
     };
     AGENT.get_or_init(|| Box::new(build()))
 }

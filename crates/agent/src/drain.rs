@@ -13,6 +13,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::counted::Counted;
 use crate::ending::{Deadline, Ended};
+use crate::long_contentions::LongContentions;
 use crate::masked_signals::MaskedSignals;
 use crate::minimum_duration::Shorts;
 use crate::online::Online;
@@ -174,6 +175,8 @@ pub struct Drain {
     unread: Option<u64>,
     pace: Pace,
     recorded_losses: BTreeMap<Loss, u64>,
+    /// Those whose owners were read.
+    long: LongContentions,
     dying: VecDeque<Dying>,
     virtual_threads: VecDeque<ThreadId>,
     code_seen: CodeIds,
@@ -235,6 +238,7 @@ impl Drain {
             unread: None,
             pace: Pace::new(agent.chunk_bytes(), Instant::now()),
             recorded_losses: BTreeMap::new(),
+            long: LongContentions::default(),
             dying: VecDeque::from([Dying::default()]),
             virtual_threads: VecDeque::new(),
             code_seen: CodeIds::default(),
@@ -335,6 +339,9 @@ impl Drain {
     fn flush(&mut self) {
         let watermark = self.drain_all(false);
         self.tell_transactions(watermark, false);
+        if self.monitors {
+            self.tell_long_contentions(clock::now(), false);
+        }
         self.tell_losses();
         self.tell_load(watermark);
         self.tell_self_cost(watermark);
@@ -374,7 +381,8 @@ impl Drain {
         self.sample_steal(true);
         self.tell_transactions(watermark, true);
         if self.monitors {
-            agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent));
+            self.tell_long_contentions(watermark, true);
+            agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent, |thread| self.long.knows(thread)));
         }
         self.tell_losses();
         self.measure_self_cost(watermark);

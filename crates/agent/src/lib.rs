@@ -66,6 +66,7 @@ pub mod large_blocks;
 mod lease;
 pub mod lifecycle;
 pub mod locks;
+pub mod long_contentions;
 pub mod mapping;
 pub mod masked_signals;
 mod minimum_duration;

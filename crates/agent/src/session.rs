@@ -364,6 +364,7 @@ fn reset(agent: &Agent) {
     // A pause that an earlier recording did not see the end of.
     agent.gc_start.store(0, Ordering::SeqCst);
     parks().reset();
+    agent.found_blocked.clear();
     agent.virtuals.clear(|pin| agent.locks.unpin(pin));
     for slot in agent.threads.iter() {
         slot.end_pending(|pin| agent.locks.unpin(pin));

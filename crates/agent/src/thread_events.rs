@@ -3,6 +3,7 @@
 use crate::agent::{Agent, Observer};
 use crate::clock;
 use crate::jni::{Jni, Ref};
+use crate::long_contentions;
 use crate::observing::observer;
 use crate::park;
 use crate::park::parks;
@@ -14,7 +15,7 @@ use crate::steal;
 use crate::thread_entry::enter;
 use crate::threads::{InEvent, Slot};
 use headway_model::event::ThreadPoint;
-use headway_model::{Loss, TimeNs};
+use headway_model::{Loss, ThreadId, TimeNs};
 use std::sync::atomic::Ordering;
 
 /// A bit of `JVMTI_THREAD_STATE`.
@@ -66,16 +67,19 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
                 agent.pressure.found.note(slot.thread(), vm_thread, state, now);
             }
             let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
+            if is_blocked {
+                long_contentions::note(agent, jni, slot, thread);
+            }
             slot.found_blocked_on(agent.hotspot.pending_monitor(vm_thread), if is_blocked { now } else { TimeNs(0) });
         }
         jni.forget(thread);
     }
 }
 
-/// Threads that are blocked on a monitor since before the recording, of which no
-/// event has told: their contended enters were not seen.
-pub fn blocked_throughout(agent: &Agent) -> u64 {
+/// Threads that are blocked on a monitor since before the recording and of which nothing else is recorded; `is_known` says
+/// which have been reported.
+pub fn blocked_throughout(agent: &Agent, is_known: impl Fn(ThreadId) -> bool) -> u64 {
     let pending = |slot: &Slot| agent.vm_memory.pass(|| agent.hotspot.pending_monitor(slot.vm_thread())).unwrap_or(0);
-    let is_still = |slot: &&Slot| slot.is_blocked_throughout(pending(slot));
+    let is_still = |slot: &&Slot| !is_known(slot.thread()) && slot.is_blocked_throughout(pending(slot));
     agent.threads.iter().filter(is_still).count() as u64
 }

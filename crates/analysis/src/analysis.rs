@@ -8,9 +8,10 @@ use crate::by_id::ById;
 use crate::findings::{self, Grounds};
 use crate::ledger::{self, Accounts, LockSplit, OwnersDid};
 use crate::lock_groups::LockGroups;
+use crate::long_contentions::LongContentions;
 use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Rest, Samples};
-use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink};
+use crate::monitor::{Kind, MonitorReplay, OpenContention, Placing, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
@@ -82,6 +83,7 @@ pub struct Analysis {
     pub(crate) park: ParkReplay,
     pub(crate) wait_for: WaitFor,
     pub(crate) stragglers: Stragglers,
+    long: LongContentions,
     pub(crate) sampled: Sampled,
     /// What each thread was last blocked on.
     blocked_on: ById<ThreadId, LockId>,
@@ -131,6 +133,7 @@ impl Analysis {
             park: ParkReplay::new(bounds),
             wait_for: WaitFor::new(bounds.sites),
             stragglers: Stragglers::new(bounds.sites),
+            long: LongContentions::default(),
             sampled: Sampled::new(bounds.pending_events),
             blocked_on: ById::default(),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
@@ -242,7 +245,11 @@ impl Analysis {
             }
             Event::Method(..) | Event::Chain(_) | Event::Lock(_) => self.names.feed(event),
             Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
-            Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
+            Event::ThreadEnd(e) => {
+                self.threads.ended(e.thread, e.time);
+                self.long.ended(e.thread);
+            }
+            Event::LongContention(seen) => self.long.add(seen),
             Event::StopTheWorld(_) => self.feed_replay(event, also),
             Event::Watermark(time) => {
                 self.feed_replay(event, also);
@@ -528,7 +535,7 @@ impl Analysis {
         let mut open = self.replay.finish(end, active, &mut collector);
         let holders = self.replay.holders_mut();
         open.extend(self.park.finish(end, active, holders, &mut collector));
-        open.sort_by_key(|stretch| (stretch.start, stretch.thread));
+        self.long.complete(&mut open, active);
         self.take_park_waits(also);
         self.end_waits(end, &open);
         self.share_out(end, also);
@@ -546,7 +553,7 @@ impl Analysis {
     }
 
     /// The recording is over, with these contentions under way: so are the waits.
-    fn end_waits(&mut self, end: TimeNs, open: &[OpenStretch]) {
+    fn end_waits(&mut self, end: TimeNs, open: &[OpenContention]) {
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
@@ -576,12 +583,17 @@ impl Analysis {
         Some(grid.report(self.start, asked.threshold, groups.as_ref(), &mut self.names))
     }
 
-    /// What is known so far. What has not ended yet is not in it.
+    /// What is known so far. Of what has not ended yet, only long contentions are in it.
     pub fn snapshot(&mut self) -> Report {
-        self.report(&[], None)
+        let mut open = Vec::new();
+        self.long.complete(&mut open, |thread| self.threads.active(thread));
+        // Here it is not known which of them were seen to begin.
+        open.iter_mut().for_each(|stretch| stretch.is_older_than_recording = false);
+        open.retain(|stretch| self.accepts(stretch.thread));
+        self.report(&open, None)
     }
 
-    fn report(&mut self, open: &[OpenStretch], pressure: Option<PressureReport>) -> Report {
+    fn report(&mut self, open: &[OpenContention], pressure: Option<PressureReport>) -> Report {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
         self.aggregate.settle();

@@ -36,6 +36,7 @@ mod analysis;
 mod by_id;
 mod findings;
 mod lock_groups;
+mod long_contentions;
 mod meanwhile;
 mod numbering;
 mod pauses;

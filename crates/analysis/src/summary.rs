@@ -4,7 +4,7 @@ use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Ledger};
 use crate::lock_groups::LockGroups;
-use crate::monitor::OpenStretch;
+use crate::monitor::OpenContention;
 use crate::names::{NameId, Names, TextId};
 use crate::pressure::Pressure;
 use crate::report::{
@@ -23,7 +23,7 @@ pub(crate) fn summarise(
     analysis: &mut Analysis,
     range: Range,
     running: Running,
-    open: &[OpenStretch],
+    open: &[OpenContention],
     classes: &WaitClasses,
     groups: &LockGroups,
 ) -> Report {
@@ -247,7 +247,7 @@ pub(crate) fn groups(counts: impl Iterator<Item = (String, u64)>) -> Vec<Named> 
     named
 }
 
-fn in_flight(analysis: &mut Analysis, range: Range, open: &[OpenStretch]) -> Vec<InFlight> {
+fn in_flight(analysis: &mut Analysis, range: Range, open: &[OpenContention]) -> Vec<InFlight> {
     let mut list: Vec<InFlight> = open
         .iter()
         .filter_map(|stretch| {
@@ -259,7 +259,7 @@ fn in_flight(analysis: &mut Analysis, range: Range, open: &[OpenStretch]) -> Vec
     list
 }
 
-pub(crate) fn in_flight_of(stretch: &OpenStretch, blocked_ns: u64, names: &mut Names) -> InFlight {
+pub(crate) fn in_flight_of(stretch: &OpenContention, blocked_ns: u64, names: &mut Names) -> InFlight {
     let chain = names.path(stretch.chain, 0).map(|path| names.path_text(path));
     InFlight {
         thread: names.thread_text(stretch.thread),

@@ -47,7 +47,7 @@ fn jmc_reads_every_event_type() {
     let counts = run(&checker, &path, None);
     let counts: BTreeMap<&str, &str> =
         counts.lines().filter_map(|line| line.split_once(' ')).filter(|(_, count)| *count != "0").collect();
-    assert_eq!(counts.len(), 45, "{counts:?}");
+    assert_eq!(counts.len(), 46, "{counts:?}");
     assert_eq!((counts["jdk.JavaMonitorWait"], counts["headway.MonitorContendedExit"]), ("3", "2"));
 
     let entered = run(&checker, &path, Some("jdk.JavaMonitorEnter"));

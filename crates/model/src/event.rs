@@ -14,6 +14,7 @@ use crate::time::{DurationNs, TimeNs};
 use std::sync::Arc;
 
 pub use crate::causal::Experiment;
+pub use crate::long_contention::LongContention;
 pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction, TransactionPoint};
 
 /// Checks that an entry that names no texts has none: a text cannot be copied.
@@ -131,6 +132,8 @@ events! {
 
     /// A thread found a monitor owned and is about to block.
     MonitorEnter(MonitorEnter), word "monitor_enter", at |e| e.time, of a lock;
+    /// A thread has been blocked on a monitor for long, and still is: who owns it now.
+    LongContention(LongContention), at |e| e.time;
     /// A thread that had blocked acquired the monitor.
     MonitorEntered(MonitorEntered), word "monitor_entered", at |e| e.time, of a lock;
     /// An owner released a monitor for which others queue.

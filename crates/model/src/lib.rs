@@ -27,6 +27,7 @@ pub mod dictionary;
 pub mod event;
 pub mod id;
 pub mod interval;
+pub mod long_contention;
 pub mod loss;
 pub mod near;
 pub mod printable;

@@ -9,6 +9,7 @@ mod site;
 
 pub use crate::state::Side;
 pub use debug_info::FullDebugInfo;
+pub use site::lock_name_of;
 
 use crate::core::Core;
 use crate::jni::{Jni, Ref};

@@ -1,7 +1,7 @@
 //! The place where the current thread acquires a lock, read through JVMTI.
 
 use crate::chain::by_jvmti;
-use crate::jni::Jni;
+use crate::jni::{Jni, Ref};
 use crate::jvmti::table::FrameInfo;
 use crate::jvmti::Jvmti;
 use crate::naming::{self, Site};
@@ -27,6 +27,17 @@ const WITHIN: [&str; 5] = [
 pub fn lock_name(jvmti: &Jvmti, jni: Jni) -> Option<String> {
     let mut leaf = [FrameInfo::EMPTY; 1];
     let count = jvmti.current_stack(&mut leaf).ok()?;
+    lock_name_at(jvmti, jni, &leaf, count)
+}
+
+/// The same for another thread, which is blocked.
+pub fn lock_name_of(jvmti: &Jvmti, jni: Jni, thread: Ref) -> Option<String> {
+    let mut leaf = [FrameInfo::EMPTY; 1];
+    let count = jvmti.stack_of(thread, &mut leaf).ok()?;
+    lock_name_at(jvmti, jni, &leaf, count)
+}
+
+fn lock_name_at(jvmti: &Jvmti, jni: Jni, leaf: &[FrameInfo], count: usize) -> Option<String> {
     let leaf = *leaf.get(..count)?.first()?;
     let method = by_jvmti::method_of(jvmti, jni, leaf.method);
     name_at(jvmti, jni, leaf, &method, naming::lock_name)

@@ -95,6 +95,18 @@ impl Drain {
         }
     }
 
+    /// Who owns the locks for which threads have been blocked for long.
+    pub(super) fn tell_long_contentions(&mut self, now: TimeNs, is_end: bool) {
+        if self.agent.pressure.is_sparing() {
+            return;
+        }
+        let mut events = Vec::new();
+        self.long.look(self.agent, now, is_end, &mut |event| events.push(event));
+        for event in events {
+            self.take_event(&event);
+        }
+    }
+
     /// Transactions that ended on other carriers than they began on, and those
     /// that were added up; at the end those that are open, too.
     pub(super) fn tell_transactions(&mut self, watermark: TimeNs, is_end: bool) {

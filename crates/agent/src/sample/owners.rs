@@ -28,6 +28,8 @@ use std::time::Duration;
 
 /// Who waits for less is not looked at.
 const WAITS_NS: u64 = 4_000_000;
+/// A lock's waiter is walked as well if it has been blocked for so long: if that is a deadlock, its stack is asked for.
+const MAY_BE_STUCK_NS: u64 = 500_000_000;
 /// Time between two looks while somebody waits, and while nobody does.
 const LOOKS_NS: (u64, u64) = (20_000_000, 60_000_000);
 /// Threads visited at a look.
@@ -164,7 +166,8 @@ impl Owners {
 
     fn find_waiters(&mut self, now: u64, decoding: &mut Decoding) {
         self.waited_for.clear();
-        let is_long = |start: TimeNs| now.saturating_sub(start.0) >= WAITS_NS;
+        let lasts = |start: TimeNs, ns: u64| now.saturating_sub(start.0) >= ns;
+        let is_long = |start: TimeNs| lasts(start, WAITS_NS);
         let agent = self.agent;
         // Where the kernel refuses to read stacks, no walk succeeds.
         self.walks.begin(if agent.losses.get(Loss::SampleUnreadable) == 0 { MAX_WALKS } else { 0 });
@@ -172,13 +175,20 @@ impl Owners {
             self.walks.place = place;
             if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
                 let (owner, unnamed) = self.owner_of_pending(slot, enter.start);
-                let (lock, chain) = (enter.lock, enter.chain);
+                let still = || slot.enter.peek().is_some_and(|now| now.start == enter.start);
+                let (place, known) = ((slot, enter.start), (enter.lock, enter.chain));
+                let chain = match lasts(enter.start, MAY_BE_STUCK_NS) {
+                    true => self.chain_of(place, known, still, decoding),
+                    false => enter.chain,
+                };
+                let lock = enter.lock;
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
             } else if let Some(park) = slot.parks.park.peek().filter(|park| is_long(park.time)) {
                 let (lock, owner) = (park.blocker, park.owner);
                 let still = || slot.parks.park.start() == Some(park.time);
                 // A lock is found by its owner; who only lets time pass waits for nobody.
-                let walks = owner == ThreadId::NONE && (lock.is_some() || park.limit == ParkLimit::None);
+                let walks = owner == ThreadId::NONE && (lock.is_some() || park.limit == ParkLimit::None)
+                    || owner.is_some() && lasts(park.time, MAY_BE_STUCK_NS);
                 let chain = match walks {
                     true => self.chain_of((slot, park.time), (lock, park.chain), still, decoding),
                     false => park.chain,

@@ -16,6 +16,7 @@
 mod begun;
 mod ended;
 mod found;
+mod found_blocked;
 mod in_progress;
 mod lasting;
 mod mounted;
@@ -34,6 +35,7 @@ mod transactions;
 pub use begun::{Begun, Holder, Pending};
 pub use ended::{Ended, EndedThreads};
 pub use found::{Found, FoundThreads};
+pub use found_blocked::{AllFoundBlocked, FoundBlocked};
 pub use in_progress::InProgress;
 pub use lasting::Lasting;
 pub use mounted::Mounted;

@@ -5,36 +5,49 @@ use super::words::{code, count};
 use super::MOST;
 use crate::aggregate::Range;
 use crate::analysis::Analysis;
-use crate::monitor::OpenStretch;
+use crate::monitor::OpenContention;
 use crate::names::Names;
-use crate::report::{Deadlock, Finding, FindingKind, Report};
+use crate::report::{Deadlock, Finding, FindingKind, FindingStack, Report};
 use crate::summary::in_flight_of;
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-pub(super) fn find(analysis: &mut Analysis, report: &mut Report, range: Range, open: &[OpenStretch]) -> Vec<Finding> {
+/// The findings, and the locks of the circles.
+pub(super) fn find(
+    analysis: &mut Analysis,
+    report: &mut Report,
+    range: Range,
+    open: &[OpenContention],
+) -> (Vec<Finding>, FxHashSet<LockId>) {
     let circles = circles(open);
     let mut findings = Vec::new();
     for circle in &circles {
-        findings.push(deadlock(circle, range, &analysis.names));
+        findings.push(deadlock(circle, range, &mut analysis.names));
         let members =
-            circle.iter().map(|stretch| in_flight_of(stretch, length(stretch, range), &mut analysis.names)).collect();
+            circle.iter().map(|blocked| in_flight_of(blocked, length(blocked, range), &mut analysis.names)).collect();
         report.deadlocks.push(Deadlock { members });
     }
     let locked: FxHashSet<ThreadId> = circles.iter().flatten().map(|s| s.thread).collect();
     findings.extend(stuck(analysis, range, open, &locked));
-    findings
+    (findings, circles.iter().flatten().map(|blocked| blocked.lock).collect())
+}
+
+/// Where a thread is blocked.
+fn stack_of(blocked: &OpenContention, whose: String, names: &mut Names) -> Option<FindingStack> {
+    let path = names.path(blocked.chain, 0)?;
+    Some(FindingStack { whose, frames: names.acting_text(path) })
 }
 
 /// Circles among the blocked threads: each waits for the next one's lock.
-fn circles(open: &[OpenStretch]) -> Vec<Vec<OpenStretch>> {
-    let by_thread: FxHashMap<ThreadId, &OpenStretch> = open.iter().map(|stretch| (stretch.thread, stretch)).collect();
+fn circles(open: &[OpenContention]) -> Vec<Vec<OpenContention>> {
+    let by_thread: FxHashMap<ThreadId, &OpenContention> =
+        open.iter().map(|blocked| (blocked.thread, blocked)).collect();
     let mut visited: FxHashSet<ThreadId> = FxHashSet::default();
     let mut circles = Vec::new();
-    for stretch in open {
-        let mut path: Vec<OpenStretch> = Vec::new();
-        let mut next = Some(stretch);
+    for blocked in open {
+        let mut path: Vec<OpenContention> = Vec::new();
+        let mut next = Some(blocked);
         while let Some(current) = next {
             if !visited.insert(current.thread) {
                 if let Some(at) = path.iter().position(|s| s.thread == current.thread) {
@@ -43,57 +56,67 @@ fn circles(open: &[OpenStretch]) -> Vec<Vec<OpenStretch>> {
                 break;
             }
             path.push(*current);
-            next = by_thread.get(&current.owner).copied();
+            // An owner that was blocked by then has the lock still.
+            next = by_thread.get(&current.owner).copied().filter(|owner| owner.start <= current.owner_seen);
         }
     }
     circles
 }
 
-fn deadlock(circle: &[OpenStretch], range: Range, names: &Names) -> Finding {
+fn deadlock(circle: &[OpenContention], range: Range, names: &mut Names) -> Finding {
     let members: Vec<String> = circle
         .iter()
-        .map(|stretch| {
+        .map(|blocked| {
             format!(
                 "{} waits for {}, owned by {}",
-                code(&names.thread_text(stretch.thread)),
-                code(&names.lock_short(stretch.lock)),
-                code(&names.thread_text(stretch.owner)),
+                code(&names.thread_text(blocked.thread)),
+                code(&names.lock_short(blocked.lock)),
+                code(&names.thread_text(blocked.owner)),
             )
         })
         .collect();
-    let shortest = circle.iter().map(|stretch| length(stretch, range)).min().unwrap_or(0);
+    let shortest = circle.iter().map(|blocked| length(blocked, range)).min().unwrap_or(0);
+    let age = match circle.iter().all(|blocked| blocked.is_older_than_recording) {
+        true => "It is older than the recording".to_owned(),
+        false => format!("It has lasted for {}", DurationNs(shortest)),
+    };
+    let stacks = circle
+        .iter()
+        .filter_map(|blocked| stack_of(blocked, format!("{} blocked in", names.thread_text(blocked.thread)), names))
+        .collect();
     Finding {
         kind: FindingKind::Deadlock,
-        text: format!("Deadlock: {}. It lasted {} when the recording ended.", members.join("; "), DurationNs(shortest),),
-        details: circle.iter().map(|stretch| lock_detail(stretch, names)).collect(),
-        cost_ns: circle.iter().map(|stretch| length(stretch, range)).sum(),
+        text: format!("Deadlock: {}. {age}.", members.join("; ")),
+        details: circle.iter().map(|blocked| lock_detail(blocked, names)).collect(),
+        stacks,
+        cost_ns: circle.iter().map(|blocked| length(blocked, range)).sum(),
         share: None,
         ..Finding::default()
     }
 }
 
 /// Acquisitions that lasted long and are not part of a deadlock, by lock.
-fn stuck(analysis: &Analysis, range: Range, open: &[OpenStretch], locked: &FxHashSet<ThreadId>) -> Vec<Finding> {
+fn stuck(analysis: &mut Analysis, range: Range, open: &[OpenContention], locked: &FxHashSet<ThreadId>) -> Vec<Finding> {
     let least = analysis.options.stuck_after.0.max(1);
-    let mut by_lock: BTreeMap<LockId, Vec<&OpenStretch>> = BTreeMap::new();
-    for stretch in open {
-        if length(stretch, range) >= least && !locked.contains(&stretch.thread) {
-            by_lock.entry(stretch.lock).or_default().push(stretch);
+    let mut by_lock: BTreeMap<LockId, Vec<&OpenContention>> = BTreeMap::new();
+    for blocked in open {
+        if (length(blocked, range) >= least || blocked.is_older_than_recording) && !locked.contains(&blocked.thread) {
+            by_lock.entry(blocked.lock).or_default().push(blocked);
         }
     }
     let mut findings: Vec<Finding> =
-        by_lock.values().map(|blocked| stuck_on(blocked, range, &analysis.names)).collect();
+        by_lock.values().map(|blocked| stuck_on(blocked, range, &mut analysis.names)).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
     findings.truncate(MOST);
     findings
 }
 
-fn stuck_on(blocked: &[&OpenStretch], range: Range, names: &Names) -> Finding {
-    let longest = blocked.iter().map(|stretch| length(stretch, range)).max().unwrap_or(0);
+fn stuck_on(blocked: &[&OpenContention], range: Range, names: &mut Names) -> Finding {
+    let longest = blocked.iter().map(|blocked| length(blocked, range)).max().unwrap_or(0);
     let first = blocked[0];
     let who = match blocked {
-        [only] => format!("Thread {} was", code(&names.thread_text(only.thread))),
-        many => format!("{} were", count(many.len() as u64, "thread")),
+        [only] => format!("Thread {} is", code(&names.thread_text(only.thread))),
+        many => format!("{} are", count(many.len() as u64, "thread")),
     };
     let owner = match first.owner {
         owner if owner.is_none() => String::new(),
@@ -102,21 +125,23 @@ fn stuck_on(blocked: &[&OpenStretch], range: Range, names: &Names) -> Finding {
     Finding {
         kind: FindingKind::Stuck,
         text: format!(
-            "{who} still blocked on {} at the end, for {} so far{owner}.",
+            "{who} still blocked on {}, for {}{}{owner}.",
             code(&names.lock_short(first.lock)),
             DurationNs(longest),
+            if first.is_older_than_recording { " and since before the recording" } else { " so far" },
         ),
         details: vec![lock_detail(first, names)],
-        cost_ns: blocked.iter().map(|stretch| length(stretch, range)).sum(),
+        stacks: stack_of(first, "blocked in".to_owned(), names).into_iter().collect(),
+        cost_ns: blocked.iter().map(|blocked| length(blocked, range)).sum(),
         share: None,
         ..Finding::default()
     }
 }
 
-fn lock_detail(stretch: &OpenStretch, names: &Names) -> String {
-    format!("lock: {}", names.lock_text(stretch.lock))
+fn lock_detail(blocked: &OpenContention, names: &Names) -> String {
+    format!("lock: {}", names.lock_text(blocked.lock))
 }
 
-fn length(stretch: &OpenStretch, range: Range) -> u64 {
-    range.clip(stretch.start, range.to).map_or(0, |(start, end)| end.since(start).0)
+fn length(blocked: &OpenContention, range: Range) -> u64 {
+    range.clip(blocked.start, range.to).map_or(0, |(start, end)| end.since(start).0)
 }

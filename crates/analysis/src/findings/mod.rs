@@ -27,7 +27,7 @@ use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroups;
-use crate::monitor::OpenStretch;
+use crate::monitor::OpenContention;
 use crate::names::Names;
 use crate::report::{Evidence, Finding, FindingKind, Report};
 use crate::wait_class::WaitClasses;
@@ -93,23 +93,28 @@ pub(crate) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
     range: Range,
-    open: &[OpenStretch],
+    open: &[OpenContention],
     grounds: &Grounds<'_>,
 ) -> Vec<Finding> {
     let active_ns = report.ledger.active_ns();
-    let mut first = deadlocks::find(analysis, report, range, open);
+    let (mut first, deadlocked) = deadlocks::find(analysis, report, range, open);
     first.extend(other::blocked_throughout(report));
     first.extend(other::unreliable(report));
-    let unknown = other::unknown_owners(report);
+    let in_deadlocks = deadlocked.iter().filter_map(|lock| grounds.totals.get(lock)).map(|lock| lock.total).sum();
+    let unknown = other::unknown_owners(report).filter(|_| share(in_deadlocks, report.blocked_ns) < 0.5);
     // It says what the others rest on, or a part of them.
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
     let seen = seen::OfLocks::new(analysis, report, grounds);
-    let (mut roots, covered) = wait_for::find(analysis, report, grounds, &seen);
+    let (mut roots, covered) = wait_for::find(analysis, report, grounds, (&seen, &deadlocked));
     let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }
+    // The deadlock says it already.
+    let is_deadlocked = |place: usize| grounds.groups.get(place).is_some_and(|group| deadlocked.contains(&group.first));
+    let mut places = covered_locks.iter();
+    ranked.retain(|_| !places.next().is_some_and(|place| is_deadlocked(*place)));
     covered_locks.extend(covered.keys());
     let (stragglers, covered) = stragglers::find(analysis, (active_ns, range), grounds);
     roots.extend(stragglers);

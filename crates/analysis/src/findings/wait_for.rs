@@ -13,7 +13,7 @@ use crate::names::{NameId, Names, PathId};
 use crate::report::{Evidence, Finding, FindingKind, FindingStack, Report, WaitForChain, WaitForLink, UNKNOWN};
 use crate::wait_for::Link;
 use headway_model::{DurationNs, LockId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Chains kept in a report.
 const KEPT: usize = 100;
@@ -40,12 +40,12 @@ struct Explains {
 pub(super) type Moved = FxHashMap<usize, u64>;
 
 /// Puts the chains into the report and says what their roots explain, and which time
-/// is counted there.
+/// is counted there. A chain that ends in a deadlock has no root.
 pub(super) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
     grounds: &Grounds<'_>,
-    seen: &OfLocks,
+    (seen, deadlocked): (&OfLocks, &FxHashSet<LockId>),
 ) -> (Vec<Finding>, Moved) {
     let chains = sorted(analysis, grounds);
     let direct = direct(analysis, grounds);
@@ -54,6 +54,12 @@ pub(super) fn find(
     let mut roots: FxHashMap<Root, Explains> = FxHashMap::default();
     for (path, ns, count) in &chains {
         let (Some(first), Some(last)) = (path.first(), path.last()) else { continue };
+        if report.wait_chains.len() < KEPT {
+            report.wait_chains.push(chain(path, *ns, *count, share(*ns, blocked), names));
+        }
+        if deadlocked.contains(&last.lock) {
+            continue;
+        }
         let root = roots.entry((last.kind, last.lock, last.method)).or_default();
         root.through_ns += ns;
         if let Some(owned) = direct.get(&(last.lock, last.method)) {
@@ -66,9 +72,6 @@ pub(super) fn find(
         if *ns > root.longest_ns {
             root.longest_ns = *ns;
             root.longest.clone_from(path);
-        }
-        if report.wait_chains.len() < KEPT {
-            report.wait_chains.push(chain(path, *ns, *count, share(*ns, blocked), names));
         }
     }
     let mut matter: Vec<(Finding, &Explains)> = roots

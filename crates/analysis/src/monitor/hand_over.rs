@@ -7,7 +7,7 @@ use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
 use crate::pauses::Pauses;
 use crate::sampled::Schedules;
 use headway_model::event::MonitorEntered;
-use headway_model::{DurationNs, LockId, ThreadId};
+use headway_model::{DurationNs, LockId, ThreadId, TimeNs};
 
 /// What is needed to hand a stretch over.
 #[derive(Debug)]
@@ -46,14 +46,15 @@ impl HandOver {
         }
     }
 
-    /// Who held the lock at the end of what was handed over last, which has not ended and at whose begin
-    /// `at_begin` had it. Where contentions are sampled that is the last one known: a release after the next
-    /// random instant would have been recorded.
-    pub fn last_owner(&self, owners: &Holders, at_begin: ThreadId) -> ThreadId {
-        let last = self.slices.last().map_or(HolderId::UNKNOWN, |slice| slice.holder);
-        match owners.get(last).thread {
-            thread if thread.is_none() && self.schedules.any_samples() => at_begin,
-            thread => thread,
+    /// Who owned the lock at the end of what was handed over last, which has not ended, and until when that is
+    /// sure; `at_begin` is the owner at its begin. Where contentions are sampled, that is all that is known
+    /// if nothing was recorded since.
+    pub fn last_owner(&self, owners: &Holders, at_begin: (ThreadId, TimeNs)) -> (ThreadId, TimeNs) {
+        let last = self.slices.last().map_or(ThreadId::NONE, |slice| owners.get(slice.holder).thread);
+        let is_unchanged = || self.slices.iter().all(|slice| slice.basis == Basis::NoMark);
+        match last.is_none() && self.schedules.any_samples() && is_unchanged() {
+            true => at_begin,
+            false => (last, TimeNs(u64::MAX)),
         }
     }
 

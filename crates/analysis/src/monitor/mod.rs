@@ -95,7 +95,7 @@ pub struct ReplayCounts {
 
 /// A stretch that had not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenStretch {
+pub struct OpenContention {
     /// The blocked thread.
     pub thread: ThreadId,
     /// Its chain; `NONE` for a re-acquisition.
@@ -104,10 +104,21 @@ pub struct OpenStretch {
     pub lock: LockId,
     /// Since when.
     pub start: TimeNs,
-    /// Who holds the lock now, as far as known.
+    /// Who owns the lock now, as far as known.
     pub owner: ThreadId,
+    /// Until when it surely did; later than all events if it does now.
+    pub owner_seen: TimeNs,
     /// True for a re-acquisition after `Object.wait`.
     pub after_wait: bool,
+    /// True if it began before the recording; `start` is the recording's then.
+    pub is_older_than_recording: bool,
+}
+
+impl OpenContention {
+    /// Who owns the lock, and until when that is sure.
+    pub(crate) fn set_owner(&mut self, (owner, seen): (ThreadId, TimeNs)) {
+        (self.owner, self.owner_seen) = (owner, seen);
+    }
 }
 
 impl MonitorReplay {
@@ -179,7 +190,10 @@ impl MonitorReplay {
     /// as far as that hands nothing over.
     #[inline]
     pub(crate) fn place(&mut self, event: &Event) -> Placing {
-        let Some((id, event)) = numbered(event) else { return Placing::Without };
+        let Some((id, mut event)) = numbered(event) else { return Placing::Without };
+        if event.kind == LockEventKind::Enter {
+            event.flag = self.hand_over.schedules.any_samples();
+        }
         let nested = self.last_blocked.is_some() && self.last_blocked != id;
         self.place_at(id, LockEvent { nested, ..event })
     }
@@ -220,7 +234,7 @@ impl MonitorReplay {
         end: TimeNs,
         active: impl Fn(ThreadId) -> TimeNs,
         sink: &mut impl StretchSink,
-    ) -> Vec<OpenStretch> {
+    ) -> Vec<OpenContention> {
         self.listed = (0..self.locks.len() as u32).collect();
         self.advance(TimeNs(u64::MAX), sink);
         let mut open = Vec::new();
@@ -233,17 +247,19 @@ impl MonitorReplay {
                     self.counts.ends_lost += u64::from(blocked.origin == Origin::Enter);
                     continue;
                 }
-                let mut stretch = OpenStretch {
+                let mut stretch = OpenContention {
                     thread: blocked.thread,
                     chain: blocked.chain,
                     lock: *lock,
                     start: blocked.start,
                     owner: ThreadId::NONE,
+                    owner_seen: TimeNs(0),
                     after_wait: blocked.origin.after_wait(),
+                    is_older_than_recording: false,
                 };
-                let at_begin = blocked.owner_at_begin();
+                let seen = (blocked.owner_at_begin(), blocked.start);
                 self.hand_over.give(*lock, replay, blocked, true, &self.holders, sink);
-                stretch.owner = self.hand_over.last_owner(&self.holders, at_begin);
+                stretch.set_owner(self.hand_over.last_owner(&self.holders, seen));
                 open.push(stretch);
             }
         }

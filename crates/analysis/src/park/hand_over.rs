@@ -6,7 +6,7 @@ use super::replay::{parked_of, ParkReplay, Parked};
 use super::wait::{ParkWait, Waker};
 use crate::monitor::hand_over::Told;
 use crate::monitor::lock::Origin;
-use crate::monitor::{Basis, Holder, HolderId, Holders, Kind, OpenStretch, Slice, Stretch, StretchSink};
+use crate::monitor::{Basis, Holder, HolderId, Holders, Kind, OpenContention, Slice, Stretch, StretchSink};
 use headway_model::event::MonitorEntered;
 use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
 use std::ops::Range;
@@ -109,7 +109,7 @@ impl ParkReplay {
         active: impl Fn(ThreadId) -> TimeNs,
         holders: &mut Holders,
         sink: &mut impl StretchSink,
-    ) -> Vec<OpenStretch> {
+    ) -> Vec<OpenContention> {
         self.listed = (0..self.locks.len() as u32).collect();
         self.advance(TimeNs(u64::MAX), holders, sink);
         let mut open = Vec::new();
@@ -121,17 +121,19 @@ impl ParkReplay {
                     self.counts.ends_lost += 1;
                     continue;
                 }
-                let mut stretch = OpenStretch {
+                let mut stretch = OpenContention {
                     thread: blocked.thread,
                     chain: blocked.chain,
                     lock: *lock,
                     start: blocked.start,
                     owner: ThreadId::NONE,
+                    owner_seen: TimeNs(0),
                     after_wait: blocked.origin != Origin::Enter,
+                    is_older_than_recording: false,
                 };
-                let at_begin = blocked.owner_at_begin();
+                let seen = (blocked.owner_at_begin(), blocked.start);
                 self.hand_over.give(*lock, replay, blocked, true, holders, sink);
-                stretch.owner = self.hand_over.last_owner(holders, at_begin);
+                stretch.set_owner(self.hand_over.last_owner(holders, seen));
                 open.push(stretch);
             }
         }

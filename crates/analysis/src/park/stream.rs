@@ -2,7 +2,7 @@
 
 use super::replay::{ParkCounts, ParkReplay};
 use super::wait::ParkWait;
-use crate::monitor::{Holders, OpenStretch, StretchSink};
+use crate::monitor::{Holders, OpenContention, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
 use headway_model::{Event, LockId, ThreadId, TimeNs};
@@ -35,7 +35,7 @@ impl ParkStream {
         end: TimeNs,
         active: impl Fn(ThreadId) -> TimeNs,
         sink: &mut impl StretchSink,
-    ) -> Vec<OpenStretch> {
+    ) -> Vec<OpenContention> {
         self.replay.finish(end, active, &mut self.holders, sink)
     }
 

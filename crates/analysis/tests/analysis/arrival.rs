@@ -2,7 +2,7 @@
 
 use crate::picture::Scribe;
 use crate::writer;
-use headway_analysis::monitor::{MonitorReplay, OpenStretch, ReplayCounts};
+use headway_analysis::monitor::{MonitorReplay, OpenContention, ReplayCounts};
 use headway_analysis::Bounds;
 pub use headway_model::random::Random as Dice;
 use headway_model::{Event, ThreadId, TimeNs};
@@ -44,7 +44,7 @@ pub fn replay(
     end: TimeNs,
     names: &[String],
     bounds: Bounds,
-) -> (String, Vec<OpenStretch>, ReplayCounts) {
+) -> (String, Vec<OpenContention>, ReplayCounts) {
     let mut replay = MonitorReplay::new(bounds);
     let mut scribe = Scribe::new(names);
     let mut active: HashMap<ThreadId, TimeNs> = HashMap::new();

@@ -347,6 +347,7 @@ fn threads_that_hold_what_the_other_wants_are_a_deadlock_whatever_the_locks() {
     script.park(20, 2, 1, SELL, 1);
     let report = script.report(5_000, "lock");
     assert_eq!(report.deadlocks.len(), 1);
+    assert_eq!(report.findings.len(), 1, "the deadlock says all: {:?}", report.findings);
     let told = findings(&report, FindingKind::Deadlock);
     assert!(told[0].contains("`worker-1` waits for `Ledger.lock`, owned by `worker-2`"), "{told:?}");
     assert!(told[0].contains("`worker-2` waits for `Inventory.lock`, owned by `worker-1`"), "{told:?}");
@@ -360,7 +361,19 @@ fn a_deadlock_is_one_where_contentions_are_sampled_too() {
     script.events.push(Event::Sampling(Sampling { time: at(0), window, seed: 7, ..Sampling::default() }));
     script.park(10, 1, 1, SELL, 2);
     script.park(20, 2, 2, SELL, 1);
-    let report = script.report(5_000, "lock");
+    // Worker 2 had the first lock at 10 ms. Whether it still had it when it was blocked itself, the look at 15 ms
+    // does not say.
+    let look = |ms| {
+        let (time, start, thread, lock, owner) = (at(ms), at(10), ThreadId(1), LockId(1), ThreadId(2));
+        Event::LongContention(LongContention { time, start, thread, lock, owner, ..LongContention::default() })
+    };
+    let report_with = |look: Event| {
+        let events = script.events.iter().cloned().chain([look]).collect();
+        Script { events, parks: script.parks, monitors: Default::default() }.report(5_000, "lock")
+    };
+    let early = report_with(look(15));
+    assert_eq!((early.deadlocks.len(), findings(&early, FindingKind::Stuck).len()), (0, 2));
+    let report = report_with(look(1_015));
     assert_eq!(report.deadlocks.len(), 1);
     let deadlocks = findings(&report, FindingKind::Deadlock);
     assert!(deadlocks[0].contains("`worker-1` waits for `Inventory.lock`, owned by `worker-2`"), "{deadlocks:?}");

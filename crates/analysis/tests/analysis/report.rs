@@ -417,14 +417,13 @@ fn a_deadlock_is_named_first() {
         texts(&report)[0],
         "Deadlock: `scheduler-1` waits for `Hashtable#98`, owned by `http-nio-80-exec-1`; \
          `http-nio-80-exec-1` waits for `Inventory.lock`, owned by `scheduler-1`. \
-         It lasted 9.00 ms when the recording ended."
+         It has lasted for 9.00 ms."
     );
     assert_eq!(report.deadlocks[0].members.len(), 2);
     assert_eq!(report.in_flight.len(), 3);
     assert_eq!(
         texts(&report)[1],
-        "Thread `http-nio-80-exec-2` was still blocked on `Inventory.lock` at the end, for 7.00 ms \
-         so far, owned by `scheduler-1`."
+        "Thread `http-nio-80-exec-2` is still blocked on `Inventory.lock`, for 7.00 ms so far, owned by `scheduler-1`."
     );
 }
 

@@ -7,10 +7,10 @@ use super::kinds::{self, EventKind};
 use super::slot::{slot, Slot};
 use crate::schema::values::monitor_frame;
 use headway_model::event::{
-    CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
-    MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow,
-    Sample, SampleState, Sampling, SamplingBound, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint,
-    Unpark, VirtualMount, VirtualPinned, WaitOutcome,
+    CpuLoad, Degraded, LockDef, LongContention, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify,
+    MonitorReentered, MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics,
+    PressurePhase, PressureWindow, Sample, SampleState, Sampling, SamplingBound, SelfCost, ShortParks, Spent, SpentOn,
+    StopTheWorld, ThreadPoint, Unpark, VirtualMount, VirtualPinned, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
@@ -152,6 +152,9 @@ impl Chunk {
             kinds::UNPARK => {
                 let seq = self.park_place(None);
                 Event::Unpark(Unpark { time: start, thread, seq, chain, target: other })
+            }
+            kinds::LONG_CONTENTION => {
+                Event::LongContention(LongContention { time: end, start, thread, lock, chain, owner: other })
             }
             kinds::VIRTUAL_MOUNT => Event::VirtualMount(VirtualMount {
                 time: end,

@@ -169,6 +169,15 @@ event_types! {
             "lock" Pool LOCK [Label("Lock"), Description("What the thread had parked on")];
         },
         &[LOCKS, Label("Virtual Thread Mount"), Description("From the unpark of a virtual thread until it runs")];
+    LONG_CONTENTION = 118, "headway.LongContention", fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN, Description("How long the thread had been blocked when the owner was read")];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that is blocked")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "lock" Pool LOCK [Label("Lock")];
+            "owner" Pool THREAD [Label("Owner"), Description("The lock's owner at that moment")];
+        },
+        &[LOCKS, Label("Long Contention"), Description("A thread has been blocked on a monitor for long and still is")];
     SHORT_PARKS = 99, "headway.ShortParks", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parked")];

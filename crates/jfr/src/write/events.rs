@@ -6,10 +6,10 @@ use crate::encode::Encoder;
 use crate::schema::values::pinned_by_monitor;
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{
-    Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
-    MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
-    RecordingInfo, Sample, SampleState, Sampling, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark,
-    VirtualMount, VirtualPinned, WaitOutcome,
+    Degraded, ExitCause, LongContention, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
+    MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase,
+    PressureWindow, RecordingInfo, Sample, SampleState, Sampling, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld,
+    Unpark, VirtualMount, VirtualPinned, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -78,6 +78,7 @@ impl Context<'_> {
             Event::Unpark(e) => self.unpark(e, out),
             Event::ShortParks(e) => self.short_parks(e, out),
             Event::VirtualMount(e) => self.virtual_mount(e, out),
+            Event::LongContention(e) => self.long_contention(e, out),
             Event::VirtualPinned(e) => self.virtual_pinned(e, out),
             Event::Spent(e) if e.on == SpentOn::Monitor => self.short_enters(e, out),
             Event::Spent(e) if e.on == SpentOn::Wait => self.short_waits(e, out),
@@ -304,6 +305,17 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.carrier));
             o.varint(e.ready.since(e.unparked).0);
             o.varint(e.blocker.0);
+        });
+    }
+
+    fn long_contention(&mut self, e: &LongContention, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.span(id::LONG_CONTENTION, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.stack(e.chain));
+            o.varint(e.lock.0);
+            o.varint(self.constants.thread(e.owner));
         });
     }
 

@@ -189,6 +189,14 @@ pub fn events() -> Vec<Event> {
         park(65, 9, ParkLimit::UntilEpochMs(1_790_000_000_123), ParkOutcome::Interrupted, 0),
         park(66, 11, ParkLimit::None, ParkOutcome::Spurious, 0),
         park(67, 13, ParkLimit::None, ParkOutcome::Unknown, 0),
+        Event::LongContention(LongContention {
+            time: at(67),
+            start: at(60),
+            thread: WORKER,
+            lock: BLOCKER,
+            chain: WAIT_CHAIN,
+            owner: VIRTUAL,
+        }),
         Event::VirtualMount(VirtualMount {
             time: at(67),
             unparked: at(65),
@@ -412,6 +420,7 @@ pub fn as_read(event: &Event, offset: i64) -> Event {
         Event::Park(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::ParkBegin(e) => move_time(&mut e.time),
         Event::Unpark(e) => move_time(&mut e.time),
+        Event::LongContention(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::VirtualMount(e) => [&mut e.time, &mut e.unparked, &mut e.ready].into_iter().for_each(move_time),
         Event::VirtualPinned(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::ShortParks(e) => move_time(&mut e.time),
