@@ -157,7 +157,7 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     let slot = slot_of_current(agent, jni)?;
     // When a carrier comes back from being idle, its virtual threads' parks need to know.
     let often = thinning(agent)
-        .filter(|step| !slot.is_carrier.load(Ordering::Relaxed) && is_again(&slot.parks.parked_in, *step));
+        .filter(|step| !slot.is_carrier.load(Ordering::Relaxed) && is_again(&slot.parks.steps.parked, *step));
     if often.is_some_and(|step| begin_thinned(agent, jni, slot, step, limit)) {
         return Some(slot);
     }
@@ -280,7 +280,7 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
         define_virtual(agent, jni, thread, now);
     }
     let VirtualPark { park, permit, .. } = place;
-    let often = thinning(agent).filter(|step| is_again(&slot.parks.parked_in, *step));
+    let often = thinning(agent).filter(|step| is_again(&slot.parks.steps.parked, *step));
     let known = often
         .filter(|step| agent.sampling.calm_since(*step).is_some())
         .and_then(|_| remembered_blocker(agent, jni, slot, true));
@@ -592,7 +592,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     }
     let slot = slot_of_current(agent, jni)?;
     if thinning(agent)
-        .is_some_and(|step| is_thinned_wake(agent, slot, step, || start_of(agent, jni, target, is_virtual)))
+        .is_some_and(|step| is_thinned_wake(agent, slot, step, || parked_since(agent, jni, target, is_virtual)))
     {
         return None;
     }
@@ -656,17 +656,21 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
 #[inline]
 fn is_thinned_wake(agent: &Agent, slot: &Slot, step: TimeNs, start: impl FnOnce() -> Option<TimeNs>) -> bool {
     let _call = InCall::begin(slot);
-    let calm_since = Some(step).filter(|step| is_again(&slot.parks.woke_in, *step));
+    let calm_since = Some(step).filter(|step| is_again(&slot.parks.steps.woke, *step));
     let calm_since = calm_since.and_then(|step| agent.sampling.calm_since(step));
     calm_since.is_some_and(|since| start().is_none_or(|start| start >= since))
 }
 
-/// Since when a thread is parked, if it is.
+/// Since when a thread is parked, if it is. Of a platform thread, the step in which it began to park last: where
+/// parks are thinned out that says the same, and does not take the park itself from the thread's CPU.
 #[inline]
-fn start_of(agent: &Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<TimeNs> {
+fn parked_since(agent: &Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<TimeNs> {
     match is_virtual {
         true => parks().virtuals.find(agent.java.thread_id(jni, target))?.1.park.start(),
-        false => agent.threads.find(agent.java.vm_thread(jni, target))?.parks.park.start(),
+        false => {
+            let steps = &agent.threads.find(agent.java.vm_thread(jni, target))?.parks.steps;
+            Some(TimeNs(steps.parked.load(Ordering::Relaxed)))
+        }
     }
 }
 

@@ -30,13 +30,21 @@ pub struct ThreadParks {
     pub pinned_since_ns: AtomicU64,
     /// When that ended last.
     pub pinned_until_ns: AtomicU64,
-    /// The step of the coarse clock in which a park on the thread was watched last, where parks are thinned
-    /// out; a virtual thread's is one of its carrier here.
-    pub parked_in: AtomicU64,
-    /// The same of an unpark.
-    pub woke_in: AtomicU64,
+    /// Steps of the coarse clock, where parks are thinned out.
+    pub steps: Steps,
     /// Used where parks are added up.
     pub short: OnceLock<Box<Sums>>,
+}
+
+/// Steps of the coarse clock in which a thread did something last. Each is written once per step at most, so that others
+/// may read it as often as they like without taking it from the thread's CPU: nothing else shares its cache line.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Steps {
+    /// A park on the thread began; a virtual thread's is one of its carrier here.
+    pub parked: AtomicU64,
+    /// It gave a permit.
+    pub woke: AtomicU64,
 }
 
 impl ThreadParks {
