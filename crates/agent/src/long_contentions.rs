@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 /// older than that.
 const LONG: DurationNs = DurationNs(1_000_000_000);
 const LONG_AT_END: DurationNs = DurationNs(100_000_000);
-/// So many at once have their owner looked for among all threads, which takes as long as there are threads.
+/// For so many monitors at once, the owner is looked for among all threads, which takes as long as there are threads.
 const SEARCHES: usize = 32;
 /// Monitors that get an id without their object.
 const MAX_UNKNOWN: usize = 1 << 10;
@@ -39,8 +39,8 @@ pub fn note(agent: &'static Agent, jni: Jni, slot: &Slot, thread: Ref) {
         return;
     }
     let chain = agent.chains.of_other(agent, jni, slot, thread);
-    let name = lock_name_of(&agent.jvmti, jni, thread).unwrap_or_default().into();
-    agent.found_blocked.add(slot.thread(), FoundBlocked { chain, name });
+    let name = || lock_name_of(&agent.jvmti, jni, thread).unwrap_or_default().into();
+    agent.found_blocked.add(slot.thread(), chain, name);
 }
 
 /// A contention that goes on.
@@ -53,6 +53,9 @@ struct Blocked {
     lock: LockId,
     chain: ChainId,
 }
+
+/// Owners that were looked for among all threads, by monitor.
+type Searched = HashMap<u64, ThreadId>;
 
 /// What the draining thread knows of them.
 #[derive(Debug, Default)]
@@ -69,7 +72,7 @@ impl LongContentions {
     pub fn look(&mut self, agent: &Agent, now: TimeNs, is_end: bool, take: &mut impl FnMut(Event)) {
         self.found.extend(agent.found_blocked.take());
         let least = if is_end { LONG_AT_END } else { LONG };
-        let mut searches = SEARCHES;
+        let mut searched = HashMap::new();
         let before = std::mem::take(&mut self.reported);
         for slot in agent.threads.iter().filter(|slot| may_be_blocked(slot)) {
             let thread = slot.thread();
@@ -77,7 +80,7 @@ impl LongContentions {
             let look = || {
                 let lasts = |blocked: &Blocked| now.since(blocked.start) >= least || is_end && blocked.lock.is_none();
                 let blocked = blocked(agent, slot).filter(lasts)?;
-                let owner = (!is_known(&blocked)).then(|| owner(agent, slot, &blocked, &mut searches));
+                let owner = (!is_known(&blocked)).then(|| owner(agent, slot, &blocked, &mut searched));
                 Some((blocked, owner.map_or(Some(ThreadId::NONE), |owner| owner)?))
             };
             let Some((blocked, owner)) = agent.vm_memory.pass(look).flatten() else { continue };
@@ -152,25 +155,32 @@ fn blocked(agent: &Agent, slot: &Slot) -> Option<Blocked> {
 
 /// The present owner of what the thread is blocked on, `NONE` if not known; `None` if the thread is not blocked on it
 /// any more: a monitor is what it is only as long as that.
-fn owner(agent: &Agent, slot: &Slot, on: &Blocked, searches: &mut usize) -> Option<ThreadId> {
+fn owner(agent: &Agent, slot: &Slot, on: &Blocked, searched: &mut Searched) -> Option<ThreadId> {
     let owner = match on.monitor {
         0 => synchronizer_owner(agent, slot).unwrap_or_default(),
-        monitor => monitor_owner(agent, monitor, searches),
+        monitor => monitor_owner(agent, monitor, searched),
     };
     blocked(agent, slot).filter(|now| now == on).map(|_| owner)
 }
 
-fn monitor_owner(agent: &Agent, monitor: u64, searches: &mut usize) -> ThreadId {
+fn monitor_owner(agent: &Agent, monitor: u64, searched: &mut Searched) -> ThreadId {
     let owner = agent.owner_of(monitor);
     let object = if owner.is_some() { 0 } else { agent.hotspot.object_owned_by_somebody(monitor) };
-    if object == 0 || *searches == 0 {
+    if object == 0 {
         return owner;
     }
-    *searches -= 1;
+    if let Some(owner) = searched.get(&monitor) {
+        return *owner;
+    }
+    if searched.len() >= SEARCHES {
+        return ThreadId::NONE;
+    }
     let has_it = |slot: &&Slot| agent.hotspot.lock_stack(slot.vm_thread()).contains(&object);
     let found = agent.threads.iter().find(has_it).map(|slot| agent.hotspot.mounted_on(slot));
     // A collection may have moved it meanwhile.
-    found.filter(|_| agent.hotspot.object_owned_by_somebody(monitor) == object).unwrap_or_default()
+    let found = found.filter(|_| agent.hotspot.object_owned_by_somebody(monitor) == object).unwrap_or_default();
+    searched.insert(monitor, found);
+    found
 }
 
 fn synchronizer_owner(agent: &Agent, slot: &Slot) -> Option<ThreadId> {

@@ -13,27 +13,37 @@ pub struct FoundBlocked {
     pub name: Arc<str>,
 }
 
+#[derive(Debug, Default)]
+struct All {
+    threads: HashMap<ThreadId, FoundBlocked>,
+    names: HashMap<ChainId, Arc<str>>,
+}
+
 /// All of them, until the draining thread takes them.
 #[derive(Debug, Default)]
-pub struct AllFoundBlocked(Mutex<HashMap<ThreadId, FoundBlocked>>);
+pub struct AllFoundBlocked(Mutex<All>);
 
 impl AllFoundBlocked {
     /// A recording begins.
     pub fn clear(&self) {
-        self.lock().clear();
+        *self.lock() = All::default();
     }
 
-    /// Another one.
-    pub fn add(&self, thread: ThreadId, found: FoundBlocked) {
-        self.lock().insert(thread, found);
+    /// Another one. Whoever has the same call chain is blocked on a lock of the same name; else `name` finds it.
+    pub fn add(&self, thread: ThreadId, chain: ChainId, name: impl FnOnce() -> Arc<str>) {
+        let known = self.lock().names.get(&chain).filter(|_| chain.is_some()).cloned();
+        let name = known.unwrap_or_else(name);
+        let mut all = self.lock();
+        all.names.insert(chain, name.clone());
+        all.threads.insert(thread, FoundBlocked { chain, name });
     }
 
     /// Those that were added since the last call.
     pub fn take(&self) -> HashMap<ThreadId, FoundBlocked> {
-        std::mem::take(&mut self.lock())
+        std::mem::take(&mut *self.lock()).threads
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, FoundBlocked>> {
+    fn lock(&self) -> MutexGuard<'_, All> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -118,10 +118,8 @@ fn stuck_on(blocked: &[&OpenContention], range: Range, names: &mut Names) -> Fin
         [only] => format!("Thread {} is", code(&names.thread_text(only.thread))),
         many => format!("{} are", count(many.len() as u64, "thread")),
     };
-    let owner = match first.owner {
-        owner if owner.is_none() => String::new(),
-        owner => format!(", owned by {}", code(&names.thread_text(owner))),
-    };
+    let owner = blocked.iter().map(|blocked| blocked.owner).find(|owner| owner.is_some());
+    let owner = owner.map_or_else(String::new, |owner| format!(", owned by {}", code(&names.thread_text(owner))));
     Finding {
         kind: FindingKind::Stuck,
         text: format!(
