@@ -136,15 +136,17 @@ fn may_be_blocked(slot: &Slot) -> bool {
     !slot.is_filtered.load(Ordering::Relaxed) && (slot.enter.peek().is_some() || is_parked() || is_found())
 }
 
-/// What a platform thread is blocked on now, since when.
+/// What a platform thread is blocked on now, since when; `None` as well if the begin is not recorded yet, as then its
+/// end need not be.
 fn blocked(agent: &Agent, slot: &Slot) -> Option<Blocked> {
     let monitor = || agent.hotspot.pending_monitor(slot.vm_thread());
     if let Some(enter) = slot.enter.peek() {
         let (start, lock, chain) = (enter.start, enter.lock, enter.chain);
-        return Some(Blocked { monitor: monitor(), start, lock, chain });
+        let is_recorded = enter.seq.is_some() || enter.is_reported;
+        return is_recorded.then(|| Blocked { monitor: monitor(), start, lock, chain });
     }
     // Only locks with an exclusive owner: other parks are no contentions.
-    if let Some(park) = slot.parks.park.peek().filter(|park| park.owner.is_some()) {
+    if let Some(park) = slot.parks.park.peek_sent().filter(|park| park.owner.is_some()) {
         return Some(Blocked { monitor: 0, start: park.time, lock: park.blocker, chain: park.chain });
     }
     let start = TimeNs(slot.found_blocked.load(Ordering::Relaxed));

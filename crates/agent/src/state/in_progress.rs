@@ -110,6 +110,12 @@ impl InProgress {
         (state != 0).then(|| self.read(state))
     }
 
+    /// The same of a park whose begin is in the recording, or on its way there.
+    pub fn peek_sent(&self) -> Option<ParkBegin> {
+        let state = self.state.load(Ordering::Acquire);
+        (state & SENT != 0).then(|| self.read(state))
+    }
+
     /// The number of the park in progress; `NONE` if there is none.
     #[inline]
     pub fn seq(&self) -> Seq {
