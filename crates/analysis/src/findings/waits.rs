@@ -48,9 +48,23 @@ struct Group {
     notifiers: FxHashMap<TextId, u64>,
     /// What was seen of others meanwhile, by group and stack.
     meanwhile: FxHashMap<(TextId, PathId), Seen>,
-    /// Waited time by who ended it.
-    wakers: FxHashMap<(TextId, Option<PathId>), u64>,
+    /// Waits and their time by who ended them.
+    wakers: FxHashMap<(TextId, Option<PathId>), Ended>,
     paths: FxHashMap<PathId, u64>,
+}
+
+/// Waits that were ended in one way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ended {
+    times: u64,
+    ns: u64,
+}
+
+impl Ended {
+    fn add(&mut self, other: Ended) {
+        self.times += other.times;
+        self.ns += other.ns;
+    }
 }
 
 /// Which of the waiters' own threads had what others waited for.
@@ -198,8 +212,8 @@ impl Group {
 
     fn add(&mut self, site: &Site) {
         self.synchronizer = site.synchronizer;
-        for ((group, path), (_, ns)) in &site.wakers {
-            *self.wakers.entry((*group, *path)).or_default() += ns;
+        for (waker, (times, ns)) in &site.wakers {
+            self.wakers.entry(*waker).or_default().add(Ended { times: *times, ns: *ns });
         }
         self.total += site.total_ns;
         self.count += site.count;
@@ -297,7 +311,7 @@ impl Group {
     }
 
     fn evidence(&self) -> Vec<Evidence> {
-        let ended: u64 = self.wakers.values().sum();
+        let ended: u64 = self.wakers.values().map(|ended| ended.ns).sum();
         let mut evidence = vec![Evidence::of(self.entry, self.total, Quality::Exact, None)];
         if ended > 0 {
             let by_whom = share(ended, self.total);
@@ -355,8 +369,7 @@ impl Group {
     /// no method of the application in common.
     fn helper(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<Helper> {
         let names = &analysis.names;
-        let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
-        self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
+        let by = self.ended_by_group();
         let helper = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
         let own = self.own_groups(names);
         if own.contains(names.text(helper)) {
@@ -395,10 +408,12 @@ impl Group {
             text += &self.ended_by(method, names);
             text = with_helper(text, woken);
         } else if self.notified > 0 {
-            let part = format!("{} of the waits", percent(share(self.notified, self.count)));
+            let part_of_waits = |times: u64| format!("{} of the waits", percent(share(times, self.count)));
+            let part = part_of_waits(self.notified);
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
-                (Some((from, group, _)), _) => {
+                (Some((from, group, ended)), _) => {
+                    let part = part_of_waits(ended.times);
                     text += &format!(". {from} in {} ended {part}", code(&names.group_or_thread(group)));
                 }
                 // What those did that had it says more than who woke them.
@@ -427,28 +442,34 @@ impl Group {
 
     /// `. Job.finish in worker-* ended the waits that make up 80 % of the waiting time`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
-        if let Some((from, group, ns)) = self.returned(method, names) {
+        if let Some((from, group, of_them)) = self.returned(method, names) {
             let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-            return format!(". {}", ended(&who, &percent(share(ns, self.total)), WAITING));
+            return format!(". {}", ended(&who, &percent(share(of_them.ns, self.total)), WAITING));
         }
-        let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
-        self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
+        let by = self.ended_by_group();
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
         format!(". {}", ended(&code(names.text(*group)), &percent(share(*ns, self.total)), WAITING))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
-    /// called from `Orders.handle`; by threads of which group; how long that had
-    /// lasted. `None` where nothing but plumbing is on the stack.
-    fn returned(&self, method: NameId, names: &Names) -> Option<(String, TextId, u64)> {
-        let mut by: FxHashMap<(TextId, Option<Returned>), u64> = FxHashMap::default();
-        for ((group, path), ns) in &self.wakers {
+    /// called from `Orders.handle`; by threads of which group; how many waits that were, and
+    /// how long. `None` where nothing but plumbing is on the stack.
+    fn returned(&self, method: NameId, names: &Names) -> Option<(String, TextId, Ended)> {
+        let mut by: FxHashMap<(TextId, Option<Returned>), Ended> = FxHashMap::default();
+        for ((group, path), ended) in &self.wakers {
             let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
             let from = path.and_then(|path| Returned::of(&names.frames(path), &waits, method, names));
-            *by.entry((*group, from)).or_default() += ns;
+            by.entry((*group, from)).or_default().add(*ended);
         }
-        let ((group, from), ns) = ranked(&by, |ns| *ns).first().copied()?;
-        Some((from.as_ref()?.text(names), *group, *ns))
+        let ((group, from), ended) = ranked(&by, |ended| ended.ns).first().copied()?;
+        Some((from.as_ref()?.text(names), *group, *ended))
+    }
+
+    /// How long the waits were that threads of each group ended.
+    fn ended_by_group(&self) -> FxHashMap<TextId, u64> {
+        let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
+        self.wakers.iter().for_each(|((group, _), ended)| *by.entry(*group).or_default() += ended.ns);
+        by
     }
 
     fn own_groups(&self, names: &Names) -> FxHashSet<String> {
@@ -521,7 +542,7 @@ impl Group {
     }
 
     fn stacks(&self, names: &Names) -> Vec<FindingStack> {
-        let waker = ranked(&self.wakers, |ns| *ns).first().and_then(|((_, path), _)| *path);
+        let waker = ranked(&self.wakers, |ended| ended.ns).first().and_then(|((_, path), _)| *path);
         let frames = [self.path(), waker].map(|path| path.map(|path| names.acting_text(path)));
         let is_other = frames[0] != frames[1];
         let [waits, wakes] = frames;

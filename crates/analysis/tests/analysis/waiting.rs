@@ -3,7 +3,7 @@
 use crate::queued::Naming;
 use crate::story::{lock, recording, thread};
 use headway_analysis::ledger::{EntryKind, Quality};
-use headway_analysis::report::{FindingKind, Report, WaitSite};
+use headway_analysis::report::{Finding, FindingKind, Report, WaitSite};
 use headway_analysis::{Analysis, Options};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
@@ -180,23 +180,24 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     assert!(text.contains("18 % of the time belongs to waits that had not ended when the recording ended."), "{text}");
 }
 
-/// A pool made with `wait` and `notify`: nobody walks the notifier's stack at the
-/// notify, but it is walked as the notifier leaves the monitor.
-#[test]
-fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
+/// A pool made with `wait` and `notify`: who notifies leaves the monitor with one of these stacks (6 or 7)
+/// in each round.
+fn notified_from(rounds: &[u64]) -> Report {
     let mut waiting = Waiting::new(POOL, RETURN);
     let mut naming = Naming::new();
     naming.chain(5, "java.lang.Object.wait com.acme.Pool.take com.acme.Pool.use com.acme.Server.run", 1);
     naming.chain(6, "com.acme.Pool.giveBack com.acme.Pool.use com.acme.Server.run", 1);
+    naming.chain(7, "com.acme.Pool.reset com.acme.Admin.clear com.acme.Server.run", 1);
     waiting.events.extend(naming.events.into_iter().map(|event| renumbered(event, 2_000)));
-    let (lock, exit_chain, wait_chain) = (LockId(2), ChainId(6), ChainId(5));
+    let (lock, wait_chain) = (LockId(2), ChainId(5));
     let mut seq = 0;
     let mut next = || {
         seq += 1;
         Seq(seq)
     };
-    for round in 0..6 {
+    for (round, exit_chain) in (0..).zip(rounds) {
         let (start, time) = (at(100 * round), at(100 * round + 90));
+        let exit_chain = ChainId(*exit_chain);
         let (waiter, notifier) = (ThreadId(1 + round % 4), ThreadId(1 + (round + 1) % 4));
         let wait =
             MonitorWait { time: start, thread: waiter, lock, seq: next(), chain: wait_chain, ..Default::default() };
@@ -225,12 +226,31 @@ fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
         waiting.events.extend(events);
         waiting.events.push(Event::Watermark(at(100 * round + 95)));
     }
-    let report = waiting.report();
-    let finding = report.findings.iter().find(|one| one.kind == FindingKind::Waiting).expect("a finding about waiting");
+    waiting.report()
+}
+
+/// The finding about waiting.
+fn about_waiting(report: &Report) -> &Finding {
+    report.findings.iter().find(|one| one.kind == FindingKind::Waiting).expect("a finding about waiting")
+}
+
+/// Nobody walks the notifier's stack at the notify, but it is walked as the notifier leaves the monitor.
+#[test]
+fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
+    let report = notified_from(&[6; 6]);
+    let finding = about_waiting(&report);
     let text = &finding.text;
-    assert!(text.contains("`Pool.giveBack`, called from `Pool.use`, in `exec-*` ended "), "{text}");
+    assert!(text.contains("`Pool.giveBack`, called from `Pool.use`, in `exec-*` ended 100 % of the waits"), "{text}");
     let ended = finding.stacks.iter().find(|stack| stack.whose == "ended by").expect("who ended it");
     assert_eq!(ended.frames[0], "com.acme.Pool.giveBack:1");
+}
+
+/// What others ended is not counted for the method that ended most.
+#[test]
+fn the_method_that_ended_most_waits_has_only_its_own_share() {
+    let report = notified_from(&[6, 7, 6, 7, 6, 7, 6, 6]);
+    let text = &about_waiting(&report).text;
+    assert!(text.contains("`Pool.giveBack`, called from `Pool.use`, in `exec-*` ended 62 % of the waits"), "{text}");
 }
 
 /// The same definitions for methods of other numbers.
