@@ -85,7 +85,8 @@ struct Segment {
 }
 
 impl Segment {
-    /// Adds the segment; what is not a pixel away from one of its kind joins it.
+    /// Adds the segment; what is not a pixel away from one of its kind joins it. So do sums that lie over each
+    /// other: a thread has one for each lock, and their time together is the time that the thread was blocked.
     fn draw(&self, lane: &mut Lane, spans: &mut Vec<u64>, pixel: u64) {
         // Lives and samples lie over other kinds: look for the last of this one.
         let recent = lane.kind.len().saturating_sub(4)..lane.kind.len();
@@ -94,8 +95,9 @@ impl Segment {
         let last = recent.rev().find(is_like);
         if let Some(at) = last {
             let end = lane.start[at] + lane.span[at];
-            let small = self.span < pixel || spans[at] < pixel;
-            if small && self.start < end.saturating_add(pixel) {
+            let is_near = (self.span < pixel || spans[at] < pixel) && self.start < end.saturating_add(pixel);
+            let lies_over = self.longest == ONLY_SUMS && self.start < end;
+            if is_near || lies_over {
                 lane.span[at] = (self.start + self.span).max(end) - lane.start[at];
                 lane.total[at] += self.total;
                 lane.joined[at] += self.joined;
@@ -194,5 +196,29 @@ fn slice(row: &Row) -> Slice {
         stopped: row.stopped,
         approximate: row.flags & APPROXIMATE != 0,
         descheduled: row.flags & DESCHEDULED != 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_many_locks_in_the_same_second_are_one_segment_with_their_time_together() {
+        const SECOND: u64 = 1_000_000_000;
+        let (mut lane, mut spans) = (Lane::default(), Vec::new());
+        let sum = |start: u64| Segment {
+            start,
+            span: SECOND,
+            total: SECOND / 10,
+            kind: Kind::Monitor as u8,
+            longest: ONLY_SUMS,
+            joined: 2,
+        };
+        for start in [0, 0, 0, SECOND] {
+            sum(start).draw(&mut lane, &mut spans, SECOND / 100);
+        }
+        assert_eq!((lane.start, lane.span), (vec![0, SECOND], vec![SECOND, SECOND]));
+        assert_eq!((lane.total, lane.joined), (vec![3 * SECOND / 10, SECOND / 10], vec![6, 2]));
     }
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
-import { KINDS, type Groups } from "./contract";
+import { KINDS, type Groups, type Lane } from "./contract";
 import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
 import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
+import { draw, ONLY_SUMS, strength } from "./lanes";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
 import { cpusOf, spentOf } from "./spent";
@@ -36,6 +37,17 @@ function groups(told: [path: number[], total: number][]): Groups {
 
 const kind = (name: (typeof KINDS)[number]) => KINDS.indexOf(name);
 
+describe("lanes of threads", () => {
+  it("sums of many locks in the same second are one pale segment with their time together", () => {
+    const lane: Lane = { thread: 1, blockedNs: 0, start: [], span: [], total: [], kind: [], longest: [], joined: [] };
+    const spans: number[] = [];
+    for (const start of [0, 0, 0, 1000]) draw(lane, spans, 10, { start, span: 1000, total: 300, kind: 0, longest: ONLY_SUMS, joined: 2 });
+    expect([lane.start, lane.span, lane.total, lane.joined]).toEqual([[0, 1000], [1000, 1000], [900, 300], [6, 2]]);
+    expect([strength(lane, 0), strength(lane, 1)]).toEqual([0.6, 0.3]);
+    expect(strength({ ...lane, longest: [0, 1000] }, 0)).toBe(0.9);
+  });
+});
+
 describe("states of threads", () => {
   it("what is left of lives is neither blocked nor waiting", () => {
     const blocked = groups([
@@ -53,6 +65,22 @@ describe("states of threads", () => {
     expect([time.monitor[0], time.juc[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 0, 20, 10, 40]);
     expect([time["virtual-blocked"][0], time["virtual-waiting"][0]]).toEqual([888, 999]);
     expect(states(blocked, context, 1, false).alive).toEqual([50]);
+  });
+  it("more threads than are alive are never shown: what does not fit is in the next interval", () => {
+    const blocked = groups([
+      [[0, kind("monitor"), 0], 90],
+      [[0, kind("monitor"), 1], 20],
+    ]);
+    const context = groups([
+      [[0, kind("alive"), 0], 100],
+      [[0, kind("alive"), 1], 100],
+      [[0, kind("wait"), 0], 60],
+      [[2, kind("wait"), 0], 7], // of the JVM's threads, which have no lives here
+    ]);
+    const time = states(blocked, context, 2, true);
+    expect(time.monitor.map(Math.round)).toEqual([60, 50]);
+    expect(time.wait.map(Math.round)).toEqual([47, 20]);
+    expect(time.alive.map(Math.round)).toEqual([0, 30]);
   });
   it("measured CPU time is better than samples, and nothing is more than running time", () => {
     const blocked = groups([[[0, kind("monitor"), 0], 30]]);

@@ -87,7 +87,7 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
   return { threads: threads.length, lanes, names: NO_NAMES };
 }
 
-interface Segment {
+export interface Segment {
   start: number;
   span: number;
   total: number;
@@ -96,16 +96,20 @@ interface Segment {
   joined: number;
 }
 
-/** Adds a segment; what is not a pixel away from one of its kind joins it. */
-function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, kind, longest, joined }: Segment): void {
+/**
+ * Adds a segment; what is not a pixel away from one of its kind joins it. So do sums that lie over each other: a thread
+ * has one for each lock, and their time together is the time that the thread was blocked.
+ */
+export function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, kind, longest, joined }: Segment): void {
   let last = -1;
   for (let at = lane.kind.length - 1; at >= Math.max(0, lane.kind.length - 4) && last < 0; at--) {
     if (lane.kind[at] === kind && (lane.longest[at] === ONLY_SUMS) === (longest === ONLY_SUMS)) last = at;
   }
   if (last >= 0) {
     const end = lane.start[last]! + lane.span[last]!;
-    const small = span < pixel || spans[last]! < pixel;
-    if (small && start < end + pixel) {
+    const isNear = (span < pixel || spans[last]! < pixel) && start < end + pixel;
+    const liesOver = longest === ONLY_SUMS && start < end;
+    if (isNear || liesOver) {
       lane.span[last] = Math.max(start + span, end) - lane.start[last]!;
       lane.total[last] = lane.total[last]! + total;
       lane.joined[last] = lane.joined[last]! + joined;
@@ -123,6 +127,15 @@ function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, 
   lane.longest.push(longest);
   lane.joined.push(joined);
   spans.push(span);
+}
+
+/** What is only known as a sum is never drawn stronger than this. */
+const PALE = 0.6;
+
+/** How strong a segment is drawn: as much as it is of its length, but always to be seen; sums are pale. */
+export function strength(lane: Lane, at: number): number {
+  const part = lane.total[at]! / Math.max(1, lane.span[at]!);
+  return Math.min(lane.longest[at] === ONLY_SUMS ? PALE : 1, Math.max(0.15, part));
 }
 
 export function longest(recording: Recording, scope: Scope, limit: number): Contention[] {

@@ -21,36 +21,62 @@ const JVM = 2;
 export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean): Record<State, number[]> {
   const empty = () => new Array<number>(intervals).fill(0);
   const time = Object.fromEntries([...KINDS, ...STATES].map((state) => [state, empty()])) as Record<State, number[]>;
-  // Lives without waiting for conditions.
-  const running = empty();
-  const blockedAlive = empty();
+  const lives = empty();
+  // Waits of the JVM's own threads, which have no lives here.
+  const jvm = { wait: empty(), park: empty() };
   addUp(blocked, 2, ([threads = 0, kind = 0], interval, total) => {
     // The JVM's own threads have no lives here.
     if (threads === JVM) return;
     const state: State = threads === VIRTUAL ? "virtual-blocked" : KINDS[kind]!;
     time[state][interval]! += total;
-    if (threads !== VIRTUAL) blockedAlive[interval]! += total;
   });
   addUp(context, 2, ([threads = 0, number = 0], interval, total) => {
     const kind = KINDS[number]!;
-    const waits = kind === "wait" || kind === "park";
-    if (threads === VIRTUAL && waits) time["virtual-waiting"][interval]! += total;
+    if (kind === "alive" && threads !== VIRTUAL) lives[interval]! += total;
+    if (kind === "wait" || kind === "park") {
+      const waits = threads === VIRTUAL ? time["virtual-waiting"] : threads === JVM ? jvm[kind] : time[kind];
+      waits[interval]! += total;
+      return;
+    }
     // On a CPU a virtual thread is its carrier, whose time is measured.
     if (threads === VIRTUAL && kind !== "cpu") return;
     time[kind][interval]! += total;
-    if (kind === "alive") running[interval]! += total;
-    if (waits && threads !== JVM) running[interval]! -= total;
   });
+  fit(AWAY.map((kind) => time[kind]), lives);
   const measured = time.ran.some((ran) => ran > 0);
   for (let at = 0; at < intervals; at++) {
     if (measured || !weighted) time.cpu[at] = 0;
     // Most kernels count what the quota held back as waiting for a CPU, too.
     time.queued[at] = Math.max(0, time.queued[at]! - time.throttled[at]!);
-    let left = Math.max(0, running[at]! - blockedAlive[at]!);
+    let left = AWAY.reduce((rest, kind) => rest - time[kind][at]!, lives[at]!);
+    left = Math.max(0, left);
     for (const kind of SHARES) left -= time[kind][at] = Math.min(left, time[kind][at]!);
     time.alive[at] = left;
+    for (const kind of ["wait", "park"] as const) time[kind][at]! += jvm[kind][at]!;
   }
   return time;
+}
+
+/** In which a platform thread neither runs nor could run. */
+const AWAY = ["monitor", "juc", "wait", "park"] as const;
+
+/**
+ * When the contentions and waits were that are only known as sums is known to a second or so. What does not fit into
+ * the lives of an interval's threads beside those recorded one by one belongs to an interval nearby.
+ */
+function fit(times: number[][], lives: number[]): void {
+  if (lives.every((life) => life === 0)) return;
+  const forward = lives.map((_, at) => at);
+  const over = times.map(() => 0);
+  for (const at of [...forward, ...forward.reverse()]) {
+    const wanted = times.map((time, of) => time[at]! + over[of]!);
+    const all = wanted.reduce((sum, time) => sum + time, 0);
+    const part = all > lives[at]! ? lives[at]! / all : 1;
+    wanted.forEach((time, of) => {
+      times[of]![at] = time * part;
+      over[of] = time - time * part;
+    });
+  }
 }
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */

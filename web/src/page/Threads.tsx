@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
-import { ONLY_SUMS, type ContentionKey } from "../data/lanes";
+import { ONLY_SUMS, type ContentionKey, strength } from "../data/lanes";
 import { linesOver } from "../data/spent";
 import { intervalAt, type Cut } from "../data/intervals";
 import { overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
@@ -294,11 +294,6 @@ function drawOwning(draw: CanvasRenderingContext2D, time: number, from: number, 
   if (time <= 0) return;
   draw.globalAlpha = Math.min(1, Math.max(0.35, time / Math.max(1, to - from)));
   draw.fillRect(x(from), ROW - OWNING_HEIGHT, Math.max(1, x(to) - x(from)), OWNING_HEIGHT);
-}
-
-/** How strong a segment is drawn: as much as it is of its length, but always to be seen. */
-function strength(lane: Lane, at: number): number {
-  return Math.min(1, Math.max(0.15, lane.total[at]! / Math.max(1, lane.span[at]!)));
 }
 
 /** What a segment is; of several close together the time in them, not from first to last. */

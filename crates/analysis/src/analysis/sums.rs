@@ -10,6 +10,9 @@ use crate::waits::Context;
 use headway_model::event::{ShortParks, Spent};
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 
+/// All time.
+const ALWAYS: Range = Range { from: TimeNs(0), to: TimeNs(u64::MAX) };
+
 impl Analysis {
     pub(super) fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn StretchSink) {
         let Spent { time, thread, lock, chain, count, total, .. } = *spent;
@@ -55,8 +58,9 @@ impl Analysis {
 
     /// Adds what is known by now of contentions and waits that were only added up.
     pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
-        let names = &self.names;
-        let shares = self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into());
+        let (names, threads) = (&self.names, &self.threads);
+        let died = |thread| threads.span(thread, ALWAYS).map_or(ALWAYS.to, |(_, died)| died);
+        let shares = self.sampled.share_out(watermark, died, |lock| names.lock_class_text(lock).into());
         for Share { mut sum, wait, drawn } in shares {
             sum.owner = self.replay.holders_mut().as_owner_of(sum.lock, sum.owner);
             // Sleep, input and output are no waits for anybody, and the breakdown has no Object.wait.
@@ -72,10 +76,7 @@ impl Analysis {
     /// Adds waits of which the recording has only the sum, and which were like this one.
     pub(super) fn add_waits_like(&mut self, wait: &ParkWait, sum: &Sum, also: &mut dyn StretchSink) {
         let is_service = self.names.thread(sum.thread).is_some_and(|def| def.is_service);
-        let in_range = self.range.from <= sum.time && sum.time <= self.range.to;
-        if is_service || !in_range || !self.accepts(sum.thread) {
-            return;
-        }
+        let Some(sum) = &sum.within(self.range).filter(|_| !is_service && self.accepts(sum.thread)) else { return };
         if !wait.synchronizer.is_conditional() && wait.synchronizer != Synchronizer::Monitor {
             let is_io = wait.synchronizer == Synchronizer::Io;
             return self.accounts.parked_sum(sum.thread, sum.total_ns, is_io);
@@ -88,8 +89,7 @@ impl Analysis {
 
     /// When a thread began; 0 where that was before the recording.
     fn born(&self, thread: ThreadId) -> TimeNs {
-        let all = Range { from: TimeNs(0), to: TimeNs(u64::MAX) };
-        self.threads.span(thread, all).map_or(TimeNs(0), |(born, _)| born)
+        self.threads.span(thread, ALWAYS).map_or(TimeNs(0), |(born, _)| born)
     }
 
     /// When contentions began that ended then: as late as is possible, but not before the recording.

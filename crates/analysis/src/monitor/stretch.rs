@@ -2,6 +2,7 @@
 
 use super::holders::{Holder, HolderId, Holders};
 use super::OwnersById;
+use crate::aggregate::Range;
 use crate::park::{ParkWait, Synchronizer};
 use crate::steal::ThreadInterval;
 use headway_model::event::SampleState;
@@ -324,6 +325,14 @@ pub struct SumPart {
 }
 
 impl Sum {
+    /// The part of them that lies in a range.
+    pub(crate) fn within(&self, range: Range) -> Option<Sum> {
+        let (from, to) = range.clip(self.start, self.end())?;
+        let since = |time: TimeNs| time.since(self.start).0;
+        let part = Sum::part(self.total_ns, self.count, since(self.end()), since(from), since(to));
+        Some(Sum { start: from, time: to, count: part.count, total_ns: part.ns, ..*self })
+    }
+
     /// Where their span ends: it is never empty.
     pub fn end(&self) -> TimeNs {
         self.time.max(self.start + DurationNs(1))

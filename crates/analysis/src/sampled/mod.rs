@@ -146,6 +146,8 @@ pub(crate) struct Sampled {
     /// What was added up since it was shared out last. In the order of locks, so that the
     /// same recording gives the same report.
     sums: BTreeMap<Key, Vec<Sum>>,
+    /// What could not be shared out so far.
+    left: BTreeMap<Key, Vec<Sum>>,
     seen: FxHashMap<Key, Vec<Seen>>,
     waiting: usize,
     seen_now: usize,
@@ -276,12 +278,19 @@ impl Sampled {
         self.schedules.sampling(contention.start, contention.start + contention.duration)
     }
 
-    /// Shares out what can be of what ended up to `watermark`. `class` says of which class a lock is.
-    pub fn share_out(&mut self, watermark: TimeNs, class: impl Fn(LockId) -> Arc<str>) -> Vec<Share> {
+    /// Shares out what can be of what ended up to `watermark`. `class` says of which class a lock is,
+    /// `died` when a thread ended.
+    pub fn share_out(
+        &mut self,
+        watermark: TimeNs,
+        died: impl Fn(ThreadId) -> TimeNs,
+        class: impl Fn(LockId) -> Arc<str>,
+    ) -> Vec<Share> {
         self.since = self.latest_sum.max(watermark);
+        self.stretch_new(died);
         let mut shares = Vec::new();
         let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
-        for (key, sums) in std::mem::take(&mut self.sums) {
+        for (key, sums) in std::mem::take(&mut self.left) {
             match self.seen.get_mut(&key) {
                 Some(seen) => share_out(sums, seen, &mut shares),
                 None => drop(left.insert(key, together(sums))),
@@ -291,10 +300,20 @@ impl Sampled {
             left = self.share_out_by_class(left, class, &mut shares);
         }
         self.waiting = left.values().map(Vec::len).sum();
-        self.sums = left;
+        self.left = left;
         self.seen.clear();
         self.seen_now = 0;
         shares
+    }
+
+    /// New sums cover all the time since those before. A thread with many locks sends some of its sums early.
+    /// If each ended with its last contention, the sums would pile up where they begin: there, more threads
+    /// would be blocked than are alive.
+    fn stretch_new(&mut self, died: impl Fn(ThreadId) -> TimeNs) {
+        for (key, mut sums) in std::mem::take(&mut self.sums) {
+            sums.iter_mut().for_each(|sum| sum.time = self.since.min(died(sum.thread)).max(sum.time));
+            self.left.entry(key).or_default().extend(sums);
+        }
     }
 
     /// Sums of locks of which nothing was seen: as those of the same class.
@@ -330,10 +349,9 @@ impl Sampled {
     /// What could not be shared out, at the end.
     pub fn rest(&mut self) -> Vec<Sum> {
         self.waiting = 0;
-        let rest: Vec<(Key, Sum)> = std::mem::take(&mut self.sums)
-            .into_iter()
-            .flat_map(|(key, sums)| sums.into_iter().map(move |sum| (key, sum)))
-            .collect();
+        let (left, new) = (std::mem::take(&mut self.left), std::mem::take(&mut self.sums));
+        let rest: Vec<(Key, Sum)> =
+            left.into_iter().chain(new).flat_map(|(key, sums)| sums.into_iter().map(move |sum| (key, sum))).collect();
         self.report.unknown_ns += rest.iter().map(|(_, sum)| sum.total_ns).sum::<u64>();
         // Waits by Object.wait have no place without a call stack.
         rest.into_iter().filter(|(key, _)| key.how != How::Waited).map(|(_, sum)| sum).collect()

@@ -42,6 +42,11 @@ fn seen(sampled: &mut Sampled, lock: u64, thread: u64, chain: u64, weight: f64) 
     });
 }
 
+/// No thread has ended.
+fn never(_: ThreadId) -> TimeNs {
+    TimeNs(u64::MAX)
+}
+
 fn class(lock: LockId) -> Arc<str> {
     if lock.0 < 10 { "Low" } else { "High" }.into()
 }
@@ -64,7 +69,7 @@ fn sums_are_shared_out_in_proportion_and_stay_exact() {
     }
     seen(&mut sampled, 5, 1, 71, 300.0);
     seen(&mut sampled, 5, 3, 72, 100.0);
-    let shares = sampled.share_out(TimeNs(0), class);
+    let shares = sampled.share_out(TimeNs(0), never, class);
     let chains = by_chain(&shares);
     assert_eq!(chains.iter().map(|(_, ns, _)| ns).sum::<u64>(), 8_003);
     assert_eq!(chains.iter().map(|(.., count)| count).sum::<u64>(), 20);
@@ -74,7 +79,7 @@ fn sums_are_shared_out_in_proportion_and_stay_exact() {
         let (ns, count) = of_thread.fold((0, 0), |all, share| (all.0 + share.sum.total_ns, all.1 + share.sum.count));
         assert_eq!((ns, count), [(4_000, 10), (3_000, 7), (1_003, 3)][thread as usize - 1]);
     }
-    assert!(sampled.share_out(TimeNs(0), class).is_empty() && sampled.rest().is_empty());
+    assert!(sampled.share_out(TimeNs(0), never, class).is_empty() && sampled.rest().is_empty());
 }
 
 #[test]
@@ -83,9 +88,9 @@ fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
     assert_eq!(sampled.keep(sum(5, 1, 1, 100), TimeNs(0)), None);
     assert_eq!(sampled.keep(sum(50, 1, 2, 200), TimeNs(0)), None);
     seen(&mut sampled, 6, 9, 71, 10.0);
-    assert_eq!(by_chain(&sampled.share_out(TimeNs(0), class)), [(71, 100, 1)]);
+    assert_eq!(by_chain(&sampled.share_out(TimeNs(0), never, class)), [(71, 100, 1)]);
     seen(&mut sampled, 60, 9, 72, 10.0);
-    assert_eq!(by_chain(&sampled.share_out(TimeNs(0), class)), [(72, 200, 2)]);
+    assert_eq!(by_chain(&sampled.share_out(TimeNs(0), never, class)), [(72, 200, 2)]);
     assert_eq!(sampled.keep(sum(5, 1, 4, 400), TimeNs(0)), None);
     let rest = sampled.rest();
     assert_eq!((rest.len(), rest[0].total_ns, sampled.report.unknown_ns), (1, 400, 400));
@@ -121,4 +126,19 @@ fn instants_are_counted_once_in_whatever_order_they_come() {
     (1_000..1_000_000).for_each(|window| instants.add(window));
     (0..1_000).for_each(|window| instants.add(window));
     assert_eq!((instants.count, instants.recent.len()), (1_000_000, RECENT));
+}
+
+/// A thread that has many locks sends sums early: when their contentions were is known no better for that.
+#[test]
+fn sums_cover_the_time_since_those_before_but_not_after_the_end_of_their_thread() {
+    let mut sampled = sampling();
+    sampled.keep(Sum { time: TimeNs(1_000), ..sum(5, 1, 1, 500) }, TimeNs(0));
+    sampled.keep(Sum { time: TimeNs(2_000), ..sum(5, 2, 1, 500) }, TimeNs(0));
+    seen(&mut sampled, 5, 1, 71, 300.0);
+    let died = |thread: ThreadId| if thread == ThreadId(2) { TimeNs(5_000) } else { TimeNs(u64::MAX) };
+    let spans = |shares: Vec<Share>| shares.iter().map(|it| (it.sum.start.0, it.sum.time.0)).collect::<Vec<_>>();
+    assert_eq!(spans(sampled.share_out(TimeNs(9_000), died, class)), [(0, 9_000), (0, 5_000)]);
+    sampled.keep(Sum { time: TimeNs(9_500), ..sum(5, 1, 1, 500) }, TimeNs(0));
+    seen(&mut sampled, 5, 1, 71, 300.0);
+    assert_eq!(spans(sampled.share_out(TimeNs(12_000), died, class)), [(9_000, 12_000)]);
 }

@@ -23,6 +23,8 @@ struct Sampler {
     waits: HashMap<ThreadId, (TimeNs, Option<TimeNs>)>,
     /// Who notified a waiter whose wait is recorded, and has not left the lock.
     notified_in: HashMap<ThreadId, LockId>,
+    /// So many sums are kept; of more, the oldest is sent at once.
+    kept: usize,
     events: Vec<Event>,
 }
 
@@ -36,6 +38,7 @@ impl Sampler {
             sums: BTreeMap::new(),
             waits: HashMap::new(),
             notified_in: HashMap::new(),
+            kept: usize::MAX,
             events: vec![Event::Sampling(sampling)],
         }
     }
@@ -121,6 +124,11 @@ impl Sampler {
         let sum = self.sums.entry((thread, lock, on == SpentOn::Wait)).or_default();
         let (count, total) = (sum.count + 1, sum.total + time.since(start));
         *sum = Spent { time, thread, lock, chain: ChainId::NONE, on, count, total };
+        if self.sums.len() > self.kept {
+            let oldest = self.sums.iter().min_by_key(|(_, sum)| sum.time).map(|(key, _)| *key);
+            let sent = oldest.and_then(|key| self.sums.remove(&key));
+            self.events.extend(sent.map(Event::Spent));
+        }
     }
 
     fn flush(&mut self, watermark: TimeNs) {
@@ -132,7 +140,10 @@ impl Sampler {
 const SECOND: u64 = 1_000_000_000;
 
 fn sampled(played: &Played, window: u64, seed: u64) -> Vec<Event> {
-    let mut sampler = Sampler::new(DurationNs(window), seed);
+    sampled_by(Sampler::new(DurationNs(window), seed), played)
+}
+
+fn sampled_by(mut sampler: Sampler, played: &Played) -> Vec<Event> {
     let events = played.events.iter().filter(|event| !matches!(event, Event::Watermark(_)));
     let mut flush = SECOND;
     for event in events {
@@ -497,11 +508,22 @@ fn owners_of_locks_of_which_nothing_was_seen_are_theirs() {
 /// When in a second the contentions were that were added up, nobody knows: they are not at its end.
 #[test]
 fn what_was_added_up_is_spread_over_its_time() {
+    is_spread(usize::MAX);
+}
+
+/// The same where threads send sums early, because they have many locks.
+#[test]
+fn what_was_added_up_and_sent_early_is_spread_over_its_time() {
+    is_spread(0);
+}
+
+fn is_spread(kept: usize) {
     let played = play(Play { threads: 6, locks: 1, acquisitions: 60_000, hold_ns: 60_000, think_ns: 500_000, ..PLAY });
     let options = Options { by: vec![Aspect::Time], time_bucket: DurationNs(SECOND / 10), ..Options::default() };
     let mut analysis = Analysis::new(options);
     definitions().iter().for_each(|event| analysis.feed(event));
-    sampled(&played, 20_000_000, 3).iter().for_each(|event| analysis.feed(event));
+    let sampler = Sampler { kept, ..Sampler::new(DurationNs(20_000_000), 3) };
+    sampled_by(sampler, &played).iter().for_each(|event| analysis.feed(event));
     let report = analysis.finish();
     assert!(report.sampling.as_ref().unwrap().added_up > 40_000, "{:?}", report.sampling);
     let whole = played.end.0 / (SECOND / 10);
