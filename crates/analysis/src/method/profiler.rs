@@ -99,8 +99,20 @@ pub struct Profile {
     pub duration: DurationNs,
     /// What was counted.
     pub counts: SampleCounts,
+    /// Contentions with time in the range, each once however many owners it had; 0 if samples were weighed.
+    pub contentions: u64,
     /// Details that a memory bound left out: folded contexts, moments.
     pub folded: u64,
+}
+
+impl Profile {
+    /// How many samples, or contentions, all weights together are of.
+    pub fn observations(&self) -> u64 {
+        match self.measure.is_blocked_time() {
+            true => self.contentions,
+            false => self.tree.total().count,
+        }
+    }
 }
 
 /// Takes in a recording's events, and for blocked time the contentions that an
@@ -115,6 +127,7 @@ pub struct Profiler {
     thread_ids: Vec<ThreadId>,
     moments: Vec<(Moment, u8)>,
     moments_left_out: u64,
+    contentions: u64,
     recording: Option<Arc<RecordingInfo>>,
     range: Range,
     range_known: bool,
@@ -134,6 +147,7 @@ impl Profiler {
             thread_ids: Vec::new(),
             moments: Vec::new(),
             moments_left_out: 0,
+            contentions: 0,
             recording: None,
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
@@ -282,6 +296,7 @@ impl Profiler {
             start: self.range.from,
             duration: end.since(self.range.from),
             counts,
+            contentions: self.contentions,
             folded: self.blocked.folded + self.samples.folded() + self.moments_left_out,
         }
     }
@@ -293,6 +308,8 @@ impl StretchSink for Profiler {
             return;
         }
         let Some(thread) = self.thread(stretch.thread) else { return };
+        let is_in_range = self.range.clip(stretch.start, stretch.start + stretch.duration).is_some();
+        self.contentions += u64::from(is_in_range);
         if self.options.measure == Measure::Contender {
             return self.by_contender(stretch, thread);
         }
@@ -302,17 +319,15 @@ impl StretchSink for Profiler {
     }
 
     fn summed(&mut self, sum: &Sum, owners: &OwnersById) {
-        let in_range = self.range.from <= sum.time && sum.time <= self.range.to;
-        if !in_range || !self.options.measure.is_blocked_time() || sum.kind == Kind::Conditional {
+        if !self.options.measure.is_blocked_time() || sum.kind == Kind::Conditional {
             return;
         }
-        if self.thread(sum.thread).is_none() {
-            return;
-        }
+        let Some(sum) = sum.within(self.range).filter(|sum| self.thread(sum.thread).is_some()) else { return };
+        self.contentions += sum.count;
         let context = match self.options.measure {
             Measure::Contender => self.contender(sum.thread, sum.chain, sum.lock),
             _ => self.owner(owners.get(sum.owner), sum.lock),
         };
-        self.blocked.weigh(context, 0, Weight::sample(sum.total_ns));
+        self.blocked.weigh(context, 0, Weight { ns: sum.total_ns, count: sum.count });
     }
 }

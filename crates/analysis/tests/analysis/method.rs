@@ -323,6 +323,31 @@ fn the_lock_of_another_run_is_the_same_lock() {
     assert_eq!(locks[0].total_share_before, 1.0);
 }
 
+/// Of a contention with two owners in turn, each has its part; sums stand for several contentions.
+#[test]
+fn contentions_are_counted_once_however_many_owners_they_had() {
+    let picture = draw(
+        "
+        T1: [a.....]
+        T2:    a~~~[a.....]
+        T3:     a~~~~~~~~~[a..]
+        ",
+    );
+    let (thread, lock) = (thread_id(4), lock_id(b'a'));
+    let (chain, on) = (ChainId::NONE, SpentOn::Monitor);
+    let sum = Event::Spent(Spent { time: at(9), thread, lock, chain, on, count: 5, total: DurationNs(MS) });
+    for measure in [Measure::Contender, Measure::Owner] {
+        let (mut profiler, mut analysis) = (Profiler::new(of(measure)), Analysis::new(Options::default()));
+        for event in [recording(at(0))].iter().chain(&picture.events).chain([&sum]) {
+            profiler.feed(event);
+            analysis.feed_to(event, &mut profiler);
+        }
+        let report = analysis.finish_to(&mut profiler);
+        let profile = profiler.finish();
+        assert_eq!((report.contentions, profile.observations()), (7, 7), "{measure:?}");
+    }
+}
+
 // --- what lock owners executed -------------------------------------------
 
 const RUN: u64 = 1;

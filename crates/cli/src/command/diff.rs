@@ -32,9 +32,9 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Of the calls of each recording, compare only the hot ones: those that took at least this
-    /// fraction (0.1: 10 %) of the time of the most expensive call. The line "hot-edge coverage"
-    /// says which part of them is hot in both
+    /// Call a call "hot" if it took at least this fraction (0.1: 10 %) of the time of the most
+    /// expensive call of its recording. The line "Hot call edges" says which part of the hot
+    /// calls of each recording is hot in the other one, too
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 
@@ -90,7 +90,7 @@ pub struct Side {
     file: String,
     /// Weight of all samples.
     total_ns: u64,
-    /// Number of samples.
+    /// Number of samples, or of contentions.
     samples: u64,
     /// Length of the recording.
     duration_ns: u64,
@@ -184,11 +184,10 @@ fn record(change: &MethodChange) -> Record {
 }
 
 fn side(profiled: &Profiled) -> Side {
-    let total = profiled.profile.tree.total();
     Side {
         file: profiled.path.display().to_string(),
-        total_ns: total.ns,
-        samples: total.count,
+        total_ns: profiled.profile.tree.total().ns,
+        samples: profiled.profile.observations(),
         duration_ns: profiled.profile.duration.0,
     }
 }

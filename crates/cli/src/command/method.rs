@@ -29,8 +29,8 @@ pub struct MethodView {
     callers_of: Option<Regex>,
 
     /// With --method: which time to count: cpu, wall, contender (blocked time, by the blocked
-    /// thread) or owner (the same, by the owner); default: the first of these that the recording
-    /// has
+    /// thread) or owner (the same, by the owner); default: cpu, wall or owner, the first of them
+    /// that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = weighing::measure, requires = "method")]
     measure: Option<Measure>,
 }
@@ -132,7 +132,7 @@ impl MethodView {
             measure: profile.measure,
             unit: profile.tree.unit(),
             total_ns: total.ns,
-            samples: total.count,
+            samples: profile.observations(),
             duration_ns: profile.duration.0,
             truncated: profile.counts.truncated,
             without_stack: profile.counts.without_stack,

@@ -13,8 +13,8 @@ use regex::Regex;
 #[command(next_help_heading = "What to show")]
 pub struct Weighing {
     /// Which time to count: cpu (CPU time), wall (running and waiting), contender (time
-    /// blocked on locks, by the blocked thread), owner (the same, by the owner); default: the
-    /// first of these that the recording has
+    /// blocked on locks, by the blocked thread), owner (the same, by the owner); default: cpu,
+    /// wall or owner, the first of them that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
 

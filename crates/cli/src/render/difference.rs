@@ -59,7 +59,7 @@ fn facts(side: &Profiled) -> String {
     let total = profile.tree.total();
     let what = if profile.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
     let time = if total.ns > 0 { format!(" {}", numbers::time(total.ns)) } else { String::new() };
-    let count = numbers::counted(total.count, what.0, what.1);
+    let count = numbers::counted(profile.observations(), what.0, what.1);
     let sampled = side
         .instants
         .map(|instants| format!(", sampled at {}", numbers::counted(instants, "random instant", "random instants")));
