@@ -58,8 +58,9 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
     id, title, why, width, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
   });
   const number = (id: keyof Blocker & Id, title: string, why: string, width: string, format: (value: number) => string): Column<Blocker, Id> => ({
-    id, title, why, width, value: (row) => row[id] as number, cell: (row) => <span class="number">{format(row[id] as number)}</span>,
+    id, title, why, width, value: (row) => (row[id] as number | null) ?? -1, cell: (row) => <span class="number">{shown(row[id] as number | null, format)}</span>,
   });
+  const shown = (value: number | null, format: (value: number) => string) => (value === null ? "" : format(value));
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
@@ -70,7 +71,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
     number("now", "now", "Threads parked on it at the end of the recording", "44px", count),
     number("peak", "peak", "Most threads parked on it at once", "46px", count),
     number("threadTime", "thread time", "Parked time of all threads added up", "74px", duration),
-    number("realTime", "real time", "Time in which at least one thread was parked", "70px", duration),
+    number("realTime", "real time", "Time in which at least one thread was parked. Empty if several threads parked and parks were sampled: then it is not known which overlapped", "70px", duration),
     number("averagePark", "avg park", "Thread time over parks", "68px", duration),
     number("averageHold", "avg hold", "Real time over the parks that ended: how long it is between two threads getting what they waited for", "68px", duration),
     number("realUse", "real / run", "Real time over the execution time", "64px", percent),
@@ -83,8 +84,8 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
 function tableOf(rows: Blocker[], names: NameBook): (string | number)[][] {
   const head = ["blocker", "class", "hash", "thread", "parks", "now", "peak", "thread_time_ns", "real_time_ns", "avg_park_ns", "avg_hold_ns", "real_util", "thread_util", "real_life_util", "thread_life_util", "chain"];
   const lines = rows.map((row) => [
-    names.lock(row.lock).name, names.text(names.lock(row.lock).class), row.hash, names.threadText(row.thread), row.times, row.now, row.peak, row.threadTime, row.realTime,
-    row.averagePark, row.averageHold, row.realUse, row.threadUse, row.realLifeUse, row.threadLifeUse, names.chain(row.chain).map((frame) => names.frameText(frame)).join(" < "),
+    names.lock(row.lock).name, names.text(names.lock(row.lock).class), row.hash, names.threadText(row.thread), row.times, row.now, row.peak, row.threadTime, row.realTime ?? "",
+    row.averagePark, row.averageHold ?? "", row.realUse ?? "", row.threadUse, row.realLifeUse ?? "", row.threadLifeUse, names.chain(row.chain).map((frame) => names.frameText(frame)).join(" < "),
   ]);
   return [head, ...lines];
 }

@@ -229,7 +229,7 @@ fn parks_of(count: &ParkCount) -> BlockerParks {
         real_time: DurationNs(count.real_time_ns),
         first_parked: TimeNs(count.first_ns),
         last_event: TimeNs(now),
-        collected: None,
+        ..BlockerParks::default()
     }
 }
 

@@ -8,7 +8,7 @@ use headway_analysis::park::statistics::{
     BlockerStatistics, ParkStatisticsReport, ParkSummary, ParkTally, TallyOptions,
 };
 use headway_model::event::*;
-use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 
 const MS: u64 = 1_000_000;
@@ -74,7 +74,7 @@ fn the_tally_equals_a_simple_count_in_any_order_of_arrival() {
                 (blocker.class.clone(), blocker.hash.clone()) == class_and_hash(&all, id)
             };
             let found = report.blockers.iter().find(named).map_or((0, 0, 0, 0, 0), |blocker| {
-                let times = (blocker.thread_time_ns, blocker.real_time_ns);
+                let times = (blocker.thread_time_ns, blocker.real_time_ns.unwrap_or(0));
                 (blocker.times_parked, blocker.parked_now, blocker.peak_parked, times.0, times.1)
             });
             assert_eq!(found, expected, "play {seed}, {id:?}");
@@ -241,11 +241,11 @@ fn three_locks_in_turn_point_at_the_one_that_is_held_longest() {
     assert_eq!(worst.stack[2], "com.acme.Worker.run:7");
     assert!(worst.peak_parked >= 62, "peak {}", worst.peak_parked);
     assert!(worst.thread_util > 55.0, "thread-time utilisation {}", worst.thread_util);
-    assert!(worst.real_util > 0.9 && worst.real_util <= 1.0);
+    assert!(worst.real_util.is_some_and(|part| part > 0.9 && part <= 1.0), "{worst:?}");
     for (index, hold) in holds.iter().enumerate() {
         let blocker = by_hash(&report, &format!("a{index}")).expect("parked on");
-        let off = blocker.avg_hold_ns as f64 / *hold as f64 - 1.0;
-        assert!(off.abs() < 0.07, "lock {index}: average hold {} ns", blocker.avg_hold_ns);
+        let off = blocker.avg_hold_ns.unwrap_or(0) as f64 / *hold as f64 - 1.0;
+        assert!(off.abs() < 0.07, "lock {index}: average hold {:?} ns", blocker.avg_hold_ns);
     }
 }
 
@@ -256,8 +256,8 @@ fn of_two_locks_the_one_taken_more_often_is_the_bottleneck() {
     let report = summary(&named(events, 64, 2), TallyOptions::offline());
     let (often, seldom) = (by_hash(&report, "a0").expect("often"), by_hash(&report, "a1").expect("seldom"));
     for blocker in [often, seldom] {
-        let off = blocker.avg_hold_ns as f64 / (32 * MS) as f64 - 1.0;
-        assert!(off.abs() < 0.07, "average hold {} ns", blocker.avg_hold_ns);
+        let off = blocker.avg_hold_ns.unwrap_or(0) as f64 / (32 * MS) as f64 - 1.0;
+        assert!(off.abs() < 0.07, "average hold {:?} ns", blocker.avg_hold_ns);
     }
     assert!(often.times_parked > 2 * seldom.times_parked);
     assert!(often.thread_util > 3.0 * seldom.thread_util);
@@ -303,10 +303,10 @@ fn every_column_of_a_small_example() {
     );
     assert_eq!((blocker.times_parked, blocker.parked_now, blocker.peak_parked), (3, 1, 2));
     // 30 + 30 + 40, and 10-50 with 60-100.
-    assert_eq!((blocker.thread_time_ns, blocker.real_time_ns), (100, 80));
-    assert_eq!((blocker.avg_park_ns, blocker.avg_hold_ns), (33, 40));
-    assert_eq!((blocker.real_util, blocker.thread_util), (0.8, 1.0));
-    assert_eq!((blocker.real_life_util, blocker.thread_life_util), (80.0 / 90.0, 100.0 / 90.0));
+    assert_eq!((blocker.thread_time_ns, blocker.real_time_ns), (100, Some(80)));
+    assert_eq!((blocker.avg_park_ns, blocker.avg_hold_ns), (33, Some(40)));
+    assert_eq!((blocker.real_util, blocker.thread_util), (Some(0.8), 1.0));
+    assert_eq!((blocker.real_life_util, blocker.thread_life_util), (Some(80.0 / 90.0), 100.0 / 90.0));
     let json = serde_json::to_value(blocker).expect("JSON");
     for key in [
         "thread",
@@ -397,6 +397,41 @@ fn a_million_short_lived_blockers_stay_within_the_bound() {
     assert_eq!(time + tally.folded().thread_time_ns, 1_000_000 * 10 + 10_000 * 40);
 }
 
+/// A park of a thread, and a sum of parks of the same or another one.
+fn with_sum(of: u64) -> BlockerStatistics {
+    let mut events = vec![recording(TimeNs(5))];
+    events.extend(park(1, 7, 10, 60, 1));
+    let (blocker, chain) = (LockId(7), ChainId::NONE);
+    let total = DurationNs(100);
+    events.push(Event::ShortParks(ShortParks {
+        time: TimeNs(190),
+        thread: ThreadId(of),
+        blocker,
+        chain,
+        count: 3,
+        total,
+    }));
+    events.push(Event::Watermark(TimeNs(200)));
+    summary(&events, TallyOptions::offline()).blockers.swap_remove(0)
+}
+
+#[test]
+fn parks_of_one_thread_have_a_real_time_though_some_are_only_a_sum() {
+    let alone = with_sum(1);
+    assert_eq!((alone.times_parked, alone.thread_time_ns, alone.real_time_ns), (4, 150, Some(150)));
+    assert_eq!((alone.avg_park_ns, alone.avg_hold_ns), (37, Some(37)));
+    assert_eq!((alone.real_life_util, alone.thread_life_util), (Some(150.0 / 180.0), 150.0 / 180.0));
+}
+
+#[test]
+fn whether_sums_of_several_threads_overlap_is_not_known() {
+    let several = with_sum(2);
+    assert_eq!((several.times_parked, several.thread_time_ns), (4, 150));
+    assert_eq!((several.real_time_ns, several.avg_hold_ns), (None, None));
+    assert_eq!((several.real_util, several.real_life_util), (None, None));
+    assert!(several.labelled().contains(&"real time -".to_owned()), "{:?}", several.labelled());
+}
+
 #[test]
 fn foreign_parks_are_counted_by_their_ends() {
     let mut events = vec![recording(TimeNs(5))];
@@ -410,7 +445,7 @@ fn foreign_parks_are_counted_by_their_ends() {
     let report = summary(&events, TallyOptions::offline());
     let blocker = &report.blockers[0];
     assert_eq!((blocker.times_parked, blocker.peak_parked, blocker.parked_now), (3, 2, 0));
-    assert_eq!((blocker.thread_time_ns, blocker.real_time_ns), (90, 60));
+    assert_eq!((blocker.thread_time_ns, blocker.real_time_ns), (90, Some(60)));
 }
 
 #[test]
@@ -424,5 +459,5 @@ fn recorded_statistics_serve_where_no_park_was_recorded() {
     let events: Vec<Event> = shown.iter().map(|parks| Event::ParkStatistics(parks.event(TimeNs(40)))).collect();
     let report = summary(&events, TallyOptions::offline());
     let blocker = &report.blockers[0];
-    assert_eq!((blocker.times_parked, blocker.thread_time_ns, blocker.real_time_ns), (2, 25, 20));
+    assert_eq!((blocker.times_parked, blocker.thread_time_ns, blocker.real_time_ns), (2, 25, Some(20)));
 }

@@ -134,18 +134,19 @@ pub struct Blocker {
     pub peak: u32,
     /// Parked time of all threads added up.
     pub thread_time: u64,
-    /// Time in which at least one thread was parked.
-    pub real_time: u64,
+    /// Time in which at least one thread was parked; `None` if that is not known, as it is of parks of
+    /// several threads of which some are only known as a sum.
+    pub real_time: Option<u64>,
     /// Thread time over times.
     pub average_park: u64,
     /// Real time over the parks that ended.
-    pub average_hold: u64,
+    pub average_hold: Option<u64>,
     /// Real time over the execution time.
-    pub real_use: f64,
+    pub real_use: Option<f64>,
     /// Thread time over the execution time.
     pub thread_use: f64,
     /// Real time over the time from the first to the last event on it.
-    pub real_life_use: f64,
+    pub real_life_use: Option<f64>,
     /// Thread time over the time from the first to the last event on it.
     pub thread_life_use: f64,
 }

@@ -33,18 +33,19 @@ pub struct BlockerStatistics {
     pub peak_parked: u32,
     /// Parked time of all threads added up.
     pub thread_time_ns: u64,
-    /// Time in which at least one thread was parked.
-    pub real_time_ns: u64,
+    /// Time in which at least one thread was parked; `null` if several threads parked and parks were
+    /// sampled: then it is not known which of them overlapped.
+    pub real_time_ns: Option<u64>,
     /// `thread_time_ns / times_parked`.
     pub avg_park_ns: u64,
     /// `real_time_ns / (times_parked - parked_now)`.
-    pub avg_hold_ns: u64,
+    pub avg_hold_ns: Option<u64>,
     /// `real_time_ns` over the execution time.
-    pub real_util: f64,
+    pub real_util: Option<f64>,
     /// `thread_time_ns` over the execution time.
     pub thread_util: f64,
     /// `real_time_ns` over the time from the first to the last event on it.
-    pub real_life_util: f64,
+    pub real_life_util: Option<f64>,
     /// `thread_time_ns` over the time from the first to the last event on it.
     pub thread_life_util: f64,
 }
@@ -92,8 +93,9 @@ impl ParkStatisticsReport {
 impl BlockerStatistics {
     /// Derives the averages and utilisations.
     pub fn new(parks: &BlockerParks, execution: DurationNs, names: &Dictionary) -> BlockerStatistics {
-        let (thread, real) = (parks.thread_time.0, parks.real_time.0);
-        let life = parks.last_event.since(parks.first_parked).0;
+        let (thread, real) = (parks.thread_time.0, parks.known_real_time().map(|time| time.0));
+        let life = parks.life().0;
+        let ended = parks.times_parked.saturating_sub(u64::from(parks.parked_now));
         let lock = names.lock(parks.blocker);
         BlockerStatistics {
             thread: thread_name(parks.thread, names),
@@ -107,10 +109,10 @@ impl BlockerStatistics {
             thread_time_ns: thread,
             real_time_ns: real,
             avg_park_ns: thread.checked_div(parks.times_parked).unwrap_or(0),
-            avg_hold_ns: real.checked_div(parks.times_parked.saturating_sub(u64::from(parks.parked_now))).unwrap_or(0),
-            real_util: ratio(real, execution.0),
+            avg_hold_ns: real.map(|real| real.checked_div(ended).unwrap_or(0)),
+            real_util: real.map(|real| ratio(real, execution.0)),
             thread_util: ratio(thread, execution.0),
-            real_life_util: ratio(real, life),
+            real_life_util: real.map(|real| ratio(real, life)),
             thread_life_util: ratio(thread, life),
         }
     }

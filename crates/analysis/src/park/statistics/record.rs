@@ -27,6 +27,14 @@ pub struct BlockerParks {
     pub first_parked: TimeNs,
     /// The last park or return from one that was measured.
     pub last_event: TimeNs,
+    /// Time of parks that were told together: when they were is not known.
+    pub summed: DurationNs,
+    /// When the first of those began at the latest, and when the last of them ended.
+    pub summed_span: Option<(TimeNs, TimeNs)>,
+    /// The first thread that parked.
+    pub first: ThreadId,
+    /// True if others parked, too.
+    pub by_several: bool,
     /// When the object was found to be collected.
     pub collected: Option<TimeNs>,
 }
@@ -37,9 +45,31 @@ impl BlockerParks {
         self.thread.is_some()
     }
 
+    /// Time in which at least one thread was parked; `None` where that is not known: several threads parked,
+    /// and of some parks only the sum is known. Parks of one thread do not overlap.
+    pub fn known_real_time(&self) -> Option<DurationNs> {
+        let overlap_unknown = self.summed > DurationNs::ZERO && self.by_several;
+        (!overlap_unknown).then_some(self.real_time + self.summed)
+    }
+
+    /// From the first park to the last event on it.
+    pub fn life(&self) -> DurationNs {
+        let (from, to) = self.summed_span.unwrap_or((self.first_parked, self.last_event));
+        self.last_event.max(to).since(self.first_parked.min(from))
+    }
+
+    /// Takes note of who parked.
+    fn parked_by(&mut self, thread: ThreadId) {
+        if self.first.is_none() {
+            self.first = thread;
+        }
+        self.by_several |= thread != self.first || thread == ThreadId::SOME_VIRTUAL;
+    }
+
     /// A thread parks.
     pub(super) fn park(&mut self, time: TimeNs, thread: ThreadId, chain: ChainId, threshold: u64) {
         self.pass(time);
+        self.parked_by(thread);
         self.times_parked += 1;
         self.parked_now += 1;
         if !self.is_measured() && self.times_parked >= threshold {
@@ -77,6 +107,11 @@ impl BlockerParks {
             self.last_event = e.time;
         }
         self.thread_time += e.total;
+        self.summed += e.total;
+        self.parked_by(e.thread);
+        let begun = TimeNs(e.time.0.saturating_sub(e.total.0));
+        let (from, to) = self.summed_span.unwrap_or((begun, e.time));
+        self.summed_span = Some((from.min(begun), to.max(e.time)));
     }
 
     /// Time goes by until `time`.
@@ -129,7 +164,7 @@ impl From<&ParkStatistics> for BlockerParks {
             real_time: e.real_time,
             first_parked: e.first_parked,
             last_event: e.last_alive,
-            collected: None,
+            ..BlockerParks::default()
         }
     }
 }

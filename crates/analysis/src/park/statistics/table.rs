@@ -112,18 +112,23 @@ impl BlockerStatistics {
     }
 }
 
+/// What a cell has where its number is not known.
+const UNKNOWN: &str = "-";
+
 fn cells(blocker: &BlockerStatistics) -> [String; 11] {
+    let time = |ns: Option<u64>| ns.map_or(UNKNOWN.to_owned(), |ns| DurationNs(ns).to_string());
+    let part = |part: Option<f64>| part.map_or(UNKNOWN.to_owned(), percent);
     [
         blocker.times_parked.to_string(),
         blocker.parked_now.to_string(),
         blocker.peak_parked.to_string(),
         DurationNs(blocker.thread_time_ns).to_string(),
-        DurationNs(blocker.real_time_ns).to_string(),
+        time(blocker.real_time_ns),
         DurationNs(blocker.avg_park_ns).to_string(),
-        DurationNs(blocker.avg_hold_ns).to_string(),
-        percent(blocker.real_util),
+        time(blocker.avg_hold_ns),
+        part(blocker.real_util),
         percent(blocker.thread_util),
-        percent(blocker.real_life_util),
+        part(blocker.real_life_util),
         percent(blocker.thread_life_util),
     ]
 }

@@ -149,7 +149,7 @@ impl ParkTally {
     }
 
     /// Parks told together: their number and thread time are known, when they
-    /// were is not, so that peak and real time go without them.
+    /// were is not, so that the peak goes without them, and of several threads there is no real time.
     fn short(&mut self, e: &ShortParks) {
         if e.blocker.is_none() {
             return;
