@@ -27,7 +27,7 @@ pub struct BlockerParks {
     pub first_parked: TimeNs,
     /// The last park or return from one that was measured.
     pub last_event: TimeNs,
-    /// Time of parks that were told together: when they were is not known.
+    /// Time of parks of which only the sum is known: when they were is not known.
     pub summed: DurationNs,
     /// When the first of those began at the latest, and when the last of them ended.
     pub summed_span: Option<(TimeNs, TimeNs)>,
@@ -54,8 +54,13 @@ impl BlockerParks {
 
     /// From the first park to the last event on it.
     pub fn life(&self) -> DurationNs {
-        let (from, to) = self.summed_span.unwrap_or((self.first_parked, self.last_event));
-        self.last_event.max(to).since(self.first_parked.min(from))
+        let from = self.summed_span.map_or(self.first_parked, |(from, _)| self.first_parked.min(from));
+        self.last_alive().since(from)
+    }
+
+    /// The last park or return from one, those among them of which only the sum is known.
+    fn last_alive(&self) -> TimeNs {
+        self.summed_span.map_or(self.last_event, |(_, to)| self.last_event.max(to))
     }
 
     /// Takes note of who parked.
@@ -79,6 +84,7 @@ impl BlockerParks {
             self.last_event = time;
         }
         if self.is_measured() {
+            self.first_parked = self.first_parked.min(time);
             self.peak_parked = self.peak_parked.max(self.parked_now);
         }
     }
@@ -99,17 +105,18 @@ impl BlockerParks {
 
     /// Parks that were told together.
     pub(super) fn short_parks(&mut self, e: &ShortParks, threshold: u64) {
+        let begun = TimeNs(e.time.0.saturating_sub(e.total.0));
         self.times_parked += e.count;
         if !self.is_measured() && self.times_parked >= threshold {
             self.thread = e.thread;
             self.chain = e.chain;
-            self.first_parked = e.time;
-            self.last_event = e.time;
+            self.first_parked = begun;
+            // Parks of this time that were recorded one by one may still come.
+            self.last_event = if self.parked_now > 0 { e.time } else { TimeNs(0) };
         }
         self.thread_time += e.total;
         self.summed += e.total;
         self.parked_by(e.thread);
-        let begun = TimeNs(e.time.0.saturating_sub(e.total.0));
         let (from, to) = self.summed_span.unwrap_or((begun, e.time));
         self.summed_span = Some((from.min(begun), to.max(e.time)));
     }
@@ -146,7 +153,7 @@ impl BlockerParks {
             thread_time: self.thread_time,
             real_time: self.real_time,
             first_parked: self.first_parked,
-            last_alive: self.last_event,
+            last_alive: self.last_alive(),
         }
     }
 }
