@@ -604,8 +604,6 @@ impl Analysis {
         through.iter_mut().for_each(|(lock, ns)| *ns = (*ns as f64 * scale(lock)) as u64);
         let active = |lock: LockId| totals.get(&lock).map_or(1.0, |totals| totals.active(&through));
         self.aggregate.set_off_cpu(&self.steal.holders().by_path(|lock| active(lock) * scale(&lock)));
-        let blocked = |lock: LockId| totals.get(&lock).map_or(0, |totals| totals.total);
-        let steal = self.steal.report(self.start, &self.names, active, blocked);
         let split = |(lock, totals): (&LockId, &LockTotals)| {
             let did = OwnersDid {
                 measured: self.steal.holders().of_lock(*lock).scaled(scale(lock)),
@@ -615,6 +613,8 @@ impl Analysis {
             (*lock, split.with_carriers(self.virtual_threads.carrier_wait_ns(*lock)))
         };
         let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();
+        let split_of = |lock: LockId| splits.get(&lock).copied().unwrap_or_default();
+        let steal = self.steal.report(self.start, &self.names, split_of);
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
         let groups = LockGroups::new(&self.aggregate, self.replay.owners_by_id(), &mut self.names);
         let mut report = summary::summarise(self, range, running, open, &classes, &groups);

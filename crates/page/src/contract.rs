@@ -18,8 +18,8 @@ use ts_rs::TS;
 mod whole;
 
 pub use whole::{
-    Blocker, Estimates, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
-    Transactions, Whole,
+    Blocker, Estimates, HeldOff, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent,
+    Spread, Steal, Transactions, Whole,
 };
 
 /// What a row of the recording's table is about.

@@ -1,8 +1,8 @@
 //! What the analyses of the whole recording say, in the page's words.
 
 use crate::contract::{
-    self, Blocker, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
-    Transactions, Whole,
+    self, Blocker, HeldOff, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread,
+    Steal, Transactions, Whole,
 };
 use crate::estimates;
 use crate::names::{bounded, Mentioned, Names};
@@ -10,6 +10,7 @@ use headway_analysis::park::statistics::{BlockerStatistics, ParkTally};
 use headway_analysis::pressure::pressure_report::{LockPressure as ReportedLock, PhaseReport, PressureReport};
 use headway_analysis::steal::steal_report::{self, StealReport};
 use headway_model::TimeNs;
+use std::collections::BTreeMap;
 
 /// Rows of each list that a page is given.
 const MOST: usize = 300;
@@ -25,7 +26,7 @@ pub(crate) fn of(
     Whole {
         pressure: pressure.map(|report| of_pressure(report, names)).unwrap_or_default(),
         parks: of_parks(parks, start, end, names),
-        steal: steal.map(of_steal),
+        steal: steal.map(|steal| of_steal(steal, names)),
         ..Whole::default()
     }
 }
@@ -35,6 +36,7 @@ pub(crate) fn mentioned(whole: &Whole, names: &Names) -> contract::Names {
     let mut found = Mentioned::of(names);
     estimates::mentioned(&whole.estimates, &mut found);
     whole.pressure.locks.iter().for_each(|lock| found.lock(lock.lock));
+    whole.steal.iter().flat_map(|steal| &steal.lock_names).for_each(|lock| found.text(lock.name));
     for blocker in &whole.parks.blockers {
         found.lock(blocker.lock);
         found.thread(blocker.thread);
@@ -101,7 +103,7 @@ fn of_parks(tally: &ParkTally, start: TimeNs, end: TimeNs, names: &mut Names) ->
     ParkStatistics { execution_ns: execution.0, blockers: shown.iter().map(blocker).collect(), left_out }
 }
 
-fn of_steal(steal: &StealReport) -> Steal {
+fn of_steal(steal: &StealReport, names: &mut Names) -> Steal {
     Steal {
         accounting: steal.accounting.to_owned(),
         intervals: steal.intervals,
@@ -119,7 +121,20 @@ fn of_steal(steal: &StealReport) -> Steal {
         process: spent(&steal.process),
         transactions: steal.transactions.iter().take(MOST).map(transactions).collect(),
         locks: steal.locks.iter().take(MOST).map(held_off).collect(),
+        lock_names: by_name(&steal.locks, names),
     }
+}
+
+/// What locks of the same name have together.
+fn by_name(locks: &[steal_report::HeldOff], names: &mut Names) -> Vec<NameHeldOff> {
+    let mut by: BTreeMap<u32, u64> = BTreeMap::new();
+    for lock in locks {
+        let place = names.lock(lock.id) as usize;
+        if let Some(lock_name) = names.locks().get(place).map(|lock| lock.title) {
+            *by.entry(lock_name).or_default() += lock.owner_no_cpu_ns;
+        }
+    }
+    by.into_iter().map(|(name, off_cpu)| NameHeldOff { name, off_cpu }).collect()
 }
 
 fn spent(totals: &steal_report::Totals) -> Spent {
@@ -156,11 +171,5 @@ fn spread(spread: &steal_report::Spread) -> Spread {
 }
 
 fn held_off(lock: &steal_report::HeldOff) -> HeldOff {
-    HeldOff {
-        lock: bounded(&lock.lock),
-        blocked: lock.blocked_ns,
-        off_cpu: lock.owner_no_cpu_ns,
-        slices: lock.slices,
-        slices_off_cpu: lock.slices_no_cpu,
-    }
+    HeldOff { lock: bounded(&lock.lock), blocked: lock.blocked_ns, off_cpu: lock.owner_no_cpu_ns }
 }

@@ -37,11 +37,6 @@ export function noGroups(): Groups {
   };
 }
 
-/** Time whose owner was probably ready, but not running. */
-export function offCpuOf(groups: Groups): number {
-  return groups.descheduled.reduce((sum, time, at) => sum + (groups.parent[at]! < 0 ? time : 0), 0);
-}
-
 /** The part of what a row stands for that lies between two moments in its span: pro rata, rounded down. */
 function part(total: number, inside: number, span: number): number {
   if (inside === span) return total;

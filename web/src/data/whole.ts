@@ -194,9 +194,10 @@ peak: number,
  */
 threadTime: number, 
 /**
- * Time in which at least one thread was parked.
+ * Time in which at least one thread was parked; `None` if that is not known, as it is of parks of
+ * several threads of which some are only known as a sum.
  */
-realTime: number, 
+realTime: number | null, 
 /**
  * Thread time over times.
  */
@@ -204,11 +205,11 @@ averagePark: number,
 /**
  * Real time over the parks that ended.
  */
-averageHold: number, 
+averageHold: number | null, 
 /**
  * Real time over the execution time.
  */
-realUse: number, 
+realUse: number | null, 
 /**
  * Thread time over the execution time.
  */
@@ -216,7 +217,7 @@ threadUse: number,
 /**
  * Real time over the time from the first to the last event on it.
  */
-realLifeUse: number, 
+realLifeUse: number | null, 
 /**
  * Thread time over the time from the first to the last event on it.
  */
@@ -266,7 +267,11 @@ transactions: Array<Transactions>,
 /**
  * Locks whose holders were not running, most such time first.
  */
-locks: Array<HeldOff>, };
+locks: Array<HeldOff>, 
+/**
+ * The same by the locks' names, of all locks.
+ */
+lockNames: Array<NameHeldOff>, };
 
 /**
  * CPU time of the machine.
@@ -430,18 +435,23 @@ export type HeldOff = {
  */
 lock: string, 
 /**
- * Blocked time whose holder is known and was measured.
+ * Its blocked time.
  */
 blocked: number, 
 /**
- * How much of it the holder was ready but not running.
+ * How much of it the holder was ready but not running, an estimate.
  */
-offCpu: number, 
+offCpu: number, };
+
 /**
- * Blocked slices.
+ * The same of all locks of a name.
  */
-slices: number, 
+export type NameHeldOff = { 
 /**
- * Those for more than half of which the holder did not run.
+ * Text of the name.
  */
-slicesOffCpu: number, };
+name: number, 
+/**
+ * How much of their blocked time the holder was ready but not running.
+ */
+offCpu: number, };

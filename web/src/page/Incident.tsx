@@ -4,11 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { HOWS, type Groups, type Kind } from "../data/contract";
 import { doingOf, incidentsOf, NO_FRAME, ownersOf, timeIn, waitsOfOwners, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
-import { offCpuOf } from "../data/group";
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import type { Step } from "../state/address";
-import { grouping, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
@@ -16,7 +15,7 @@ import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
 import { coverageOf, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
 import { Sampled } from "../view/Sampled";
-import { Bar, HAND_OFF, NoBlockedTime } from "./Overview";
+import { Bar, HAND_OFF, NoBlockedTime, Pauses } from "./Overview";
 
 const MOST_PHASES = 8;
 const MOST_ROWS = 5;
@@ -39,7 +38,7 @@ export function Incident() {
       {lock === undefined ? (
         <p class="card empty"><NoBlockedTime /></p>
       ) : (
-        <OfLock name={names.text(lock)} locks={answers[0]} />
+        <OfLock lock={lock} name={names.text(lock)} locks={answers[0]} />
       )}
     </>
   );
@@ -72,12 +71,13 @@ function Phases() {
   );
 }
 
-function OfLock({ name, locks }: { name: string; locks: Groups }) {
+function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Groups }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const within: Step[] = [{ by: "lock-name", key: name }];
   const scope = scopeOf(view.value, whole, undefined, within);
   const samples = scopeOf(view.value, whole, ["inside"], within);
+  const noCpu = useNoCpu(view.value.recording);
   const answers = useAnswers(
     grouping(scope, ["contender-thread"], 1),
     grouping(scope, ["contender-group", "contender-method"], MOST_ROWS),
@@ -97,7 +97,8 @@ function OfLock({ name, locks }: { name: string; locks: Groups }) {
         <p class="sentence">
           {times(threads.value.length + threads.leftOut, "thread")} {threads.value.length + threads.leftOut === 1 ? "was" : "were"} blocked <b>{duration(blocked)}</b> on{" "}
           <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
-          {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.
+          {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
+          <Pauses stopped={locks.stopped[locks.value.indexOf(lock)] ?? 0} total={blocked} />
         </p>
         <Sampled />
         {others.length > 0 && (
@@ -115,7 +116,7 @@ function OfLock({ name, locks }: { name: string; locks: Groups }) {
           <Owners groups={owners} hows={hows} names={names} />
         </Part>
         <Part title="What the owner executed" why={INSIDE_WHY}>
-          <Doings inside={inside} hows={hows} owners={owners} names={names} />
+          <Doings inside={inside} hows={hows} owners={owners} noCpu={noCpu?.get(lock) ?? 0} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
           <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
@@ -201,7 +202,7 @@ function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: 
   );
 }
 
-function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups; owners: Groups; names: NameBook }) {
+function Doings({ inside, hows, owners, noCpu, names }: { inside: Groups; hows: Groups; owners: Groups; noCpu: number; names: NameBook }) {
   const { opening } = useSource();
   const doing = useMemo(() => doingOf(inside, names), [inside]);
   if (inside.count === 0) return <p class="empty">{INSIDE_EMPTY}</p>;
@@ -210,7 +211,6 @@ function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups;
   const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
   const waiting = doing.waiting.reduce((sum, spot) => sum + spot.total, 0);
   const free = ofHow(hows, HAND_OFF) / Math.max(1, owners.totalNs);
-  const offCpu = offCpuOf(owners);
   return (
     <>
       {free > 0.5 && <p>This explains little: for {percent(free)} of the blocked time nobody had the lock.</p>}
@@ -225,9 +225,9 @@ function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups;
         )}
         {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
       </ol>
-      {offCpu > owners.totalNs / 100 && (
+      {noCpu > owners.totalNs / 100 && (
         <p class="hint">
-          For {duration(offCpu)} ({percent(offCpu / owners.totalNs)} of the blocked time) the owner was probably runnable but off-CPU: see <a href={address({ page: "steal" })}>CPU shortage</a>. The bars above include this time.
+          For {duration(noCpu)} ({percent(noCpu / owners.totalNs)} of the blocked time) the owner was probably runnable, but had no CPU: see <a href={address({ page: "steal" })}>CPU shortage</a>. The bars above include this time.
         </p>
       )}
       <p class="hint">{times(inside.count, "sample")} of owners, each counted for every thread that was blocked. Percentages are of {weighted ? `the ${duration(whole)} blocked by a known owner` : "all these samples"}.</p>

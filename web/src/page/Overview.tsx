@@ -2,7 +2,7 @@ import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPa
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { linesOver } from "../data/spent";
-import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useSource } from "../state/asking";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
@@ -155,6 +155,7 @@ function Answers() {
                 <td class="number">
                   {duration(total)}
                   <Bar part={total / owners.totalNs} />
+                  <Pauses stopped={owners.stopped[placeOf(owners, value)] ?? 0} total={total} />
                 </td>
                 <td title={names.text(blocked?.value ?? 0)}>
                   <Code name={method(blocked?.value)} />
@@ -271,6 +272,12 @@ function NothingBlocked() {
   );
 }
 
+/** How much of blocked time was in pauses of the VM, where that is a hundredth or more: findings leave it out. */
+export function Pauses({ stopped, total }: { stopped: number; total: number }) {
+  if (stopped < total / 100) return null;
+  return <small title="The VM was paused meanwhile: findings about the lock leave this time out, because the lock is not its cause">{duration(stopped)} of it in VM pauses</small>;
+}
+
 /** The method that owned the lock longest, or that nobody owned it. */
 function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: number }) {
   const names = useNames(view.value.recording);
@@ -285,7 +292,7 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
   };
   // The interval is that of all time without an owner.
   const freeEstimate = free === first.total && estimate(first);
-  const descheduled = owners.descheduled[placeOf(owners, lock)] ?? 0;
+  const noCpu = useNoCpu(view.value.recording)?.get(lock) ?? 0;
   // A method that held it for a hundredth of the time is not the cause.
   const nobody = free > total / 2;
   return (
@@ -301,9 +308,9 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
         </small>
       )}
       {!known && free === 0 && <>unknown</>}
-      {descheduled > total / 100 && (
-        <small title="The owner could run but had no CPU: the environment is the cause, not the lock">
-          {percent(descheduled / total)} with no CPU for the owner
+      {noCpu > total / 100 && (
+        <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate for the whole recording">
+          {percent(noCpu / total)} with no CPU for the owner
         </small>
       )}
     </>

@@ -61,7 +61,7 @@ function Facts({ steal }: { steal: Taken }) {
     <section class="card">
       <h2 title="Time in which threads were ready to run but had no CPU: because of the hypervisor (steal), the container's CPU quota (throttling), or other threads (run queue)">CPU shortage</h2>
       <p class="lead">
-        Threads were ready to run or ran for {duration(process.corrected + offCpuOf(process))}. For <b>{percent(process.offCpuShare)}</b> of that time, they had no CPU.
+        All threads of the process, those of the JVM included, were ready to run or ran for {duration(process.corrected + offCpuOf(process))}. For <b>{percent(process.offCpuShare)}</b> of that time, they had no CPU.
       </p>
       <dl>
         <Fact name="CPUs" value={cpusText(steal)} />
@@ -166,7 +166,7 @@ function Threads() {
       <div class="tabs" role="group" aria-label="Whose time">
         <button type="button" aria-pressed={!single} onClick={() => mode("groups")}>thread groups</button>
         <button type="button" aria-pressed={single} onClick={() => mode("threads")}>threads</button>
-        <span class="hint">in the chosen range and filter</span>
+        <span class="hint">in the chosen range and filter{view.value.services ? "" : ", without the JVM's own threads"}</span>
       </div>
       {answers && rows.length === 0 ? (
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
@@ -199,9 +199,8 @@ function Holders({ steal }: { steal: Taken }) {
           <thead>
             <tr>
               <th>lock</th>
-              <th class="number" title="Blocked time whose owner is known and was measured">blocked</th>
+              <th class="number" title="Blocked time of all threads">blocked</th>
               <th class="number" title="Time in which the owner could run, but had no CPU">owner had no CPU</th>
-              <th class="number" title="Slices of blocked time for more than half of which the owner did not run">slices</th>
             </tr>
           </thead>
           <tbody>
@@ -213,9 +212,6 @@ function Holders({ steal }: { steal: Taken }) {
                 <td class="number">{duration(row.blocked)}</td>
                 <td class="number">
                   {duration(row.offCpu)} ({percent(row.offCpu / Math.max(1, row.blocked))})
-                </td>
-                <td class="number">
-                  {count(row.slicesOffCpu)} of {count(row.slices)}
                 </td>
               </tr>
             ))}

@@ -8,6 +8,7 @@ import type { AnswerTo, Source } from "../data/source";
 import { cut, snap, type Cut, type Range } from "../data/intervals";
 import { stepsOf, type Step, type View } from "./address";
 import { factsOf } from "./opened";
+import { view } from "./view";
 
 export const SourceContext = createContext<Source | null>(null);
 
@@ -63,6 +64,17 @@ export function useEstimates(recording: number): EstimateBook | null {
   const answers = useAnswers({ ask: "whole" as const, recording });
   const isSampled = (factsOf(recording)?.instants ?? 0) > 0;
   return useMemo(() => (answers && isSampled ? new EstimateBook(answers[0].whole.estimates) : null), [answers, isSampled]);
+}
+
+/**
+ * How long the owner of the locks of each name had no CPU while others were blocked: the analysis' estimate, which is of
+ * the whole recording and all threads. Null where the view is of a part of them.
+ */
+export function useNoCpu(recording: number): Map<number, number> | null {
+  const answers = useAnswers({ ask: "whole" as const, recording });
+  const { range, thread, method, kind } = view.value;
+  if (range || thread !== "" || method !== "" || kind !== "all") return null;
+  return answers && new Map((answers[0].whole.steal?.lockNames ?? []).map(({ name, offCpu }) => [name, offCpu]));
 }
 
 const CONTENTION: Record<View["kind"], Kind[]> = { all: ["monitor", "juc"], monitor: ["monitor"], juc: ["juc"] };

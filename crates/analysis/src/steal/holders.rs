@@ -3,6 +3,7 @@
 
 use super::history::{Estimate, History};
 use super::steal_report::HeldOff;
+use crate::ledger::LockSplit;
 use crate::monitor::{Kind, Slice, Stretch};
 use crate::names::Names;
 use headway_model::{LockId, ThreadId, TimeNs};
@@ -205,19 +206,19 @@ impl Holders {
         rows
     }
 
-    /// `active` as for [`Self::by_path`]; `total` tells a lock's whole blocked time.
-    pub fn report(&self, names: &Names, active: impl Fn(LockId) -> f64, total: impl Fn(LockId) -> u64) -> Vec<HeldOff> {
+    /// Locks whose owners had no CPU, from the parts of their blocked time (`split`), as everywhere else.
+    pub fn report(&self, names: &Names, split: impl Fn(LockId) -> LockSplit) -> Vec<HeldOff> {
         let row = |(id, lock): (&LockId, &OfLock)| {
-            let (blocked_ns, off) = (total(*id), active(*id));
-            let ns = |time: f64| (time * off).round() as u64;
-            let owner_no_cpu_ns = ns(lock.did.off_cpu).min(blocked_ns);
+            let split = split(*id);
+            let blocked_ns = split.total();
             HeldOff {
+                id: *id,
                 lock: names.lock_text(*id),
                 blocked_ns,
-                owner_no_cpu_ns,
-                least_ns: ns(lock.did.off_cpu_least).min(blocked_ns),
-                most_ns: ns(lock.did.off_cpu_most).min(blocked_ns),
-                share: owner_no_cpu_ns as f64 / blocked_ns.max(1) as f64,
+                owner_no_cpu_ns: split.no_cpu,
+                least_ns: split.no_cpu_least,
+                most_ns: split.no_cpu_most,
+                share: split.no_cpu as f64 / blocked_ns.max(1) as f64,
                 slices: lock.slices,
                 slices_no_cpu: lock.slices_no_cpu,
             }

@@ -20,6 +20,7 @@ mod history;
 mod holders;
 mod transactions;
 
+use crate::ledger::LockSplit;
 use crate::monitor::{Slice, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::{Bounds, ThreadFilter};
@@ -372,15 +373,8 @@ impl Steal {
     /// What is known so far; `None` if the recording says nothing about it.
     /// Times count from `start`.
     ///
-    /// `active` and `blocked` say of a lock for which part of its owners' time they
-    /// were not blocked themselves, and its blocked time.
-    pub fn report(
-        &self,
-        start: TimeNs,
-        names: &Names,
-        active: impl Fn(LockId) -> f64,
-        blocked: impl Fn(LockId) -> u64,
-    ) -> Option<StealReport> {
+    /// `split` says into which parts a lock's blocked time is divided.
+    pub fn report(&self, start: TimeNs, names: &Names, split: impl Fn(LockId) -> LockSplit) -> Option<StealReport> {
         let transactions = self.transactions.report(self.corrects());
         if self.intervals == 0 && transactions.is_empty() {
             return None;
@@ -399,7 +393,7 @@ impl Steal {
             threads,
             groups,
             transactions,
-            locks: self.holders.report(names, active, blocked),
+            locks: self.holders.report(names, split),
             windows: self.windows.iter().map(from_start).collect(),
         })
     }

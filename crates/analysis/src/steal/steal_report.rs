@@ -1,5 +1,6 @@
 //! What `headway report --steal` shows: plain data, ready for JSON.
 
+use headway_model::LockId;
 use serde::Serialize;
 
 /// Steal, throttling and run-queue time in a recording's range.
@@ -160,13 +161,17 @@ pub struct Spread {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldOff {
+    /// The lock.
+    #[serde(skip)]
+    pub id: LockId,
     /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
     pub lock: String,
     /// Blocked time.
     pub blocked_ns: u64,
     /// How much of it the owner was runnable and did not run, an estimate: within an
     /// interval the owner's run-queue time is spread over the time in which it was
-    /// neither blocked nor waiting.
+    /// neither blocked nor waiting. Where contentions were sampled, owners did in all of them what they did in
+    /// those that were recorded one by one.
     pub owner_no_cpu_ns: u64,
     /// No less than this, and no more than `most_ns`, whatever the owner did when.
     pub least_ns: u64,
@@ -174,7 +179,7 @@ pub struct HeldOff {
     pub most_ns: u64,
     /// `owner_no_cpu_ns` as a part of `blocked_ns`.
     pub share: f64,
-    /// Blocked slices.
+    /// Parts of contentions with one owner each that this rests on: those that were recorded one by one.
     pub slices: u64,
     /// Those for more than half of which the owner had no CPU.
     pub slices_no_cpu: u64,

@@ -6,7 +6,7 @@ use headway_analysis::report::FindingKind;
 use headway_analysis::steal::steal_report::StealReport;
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
-use headway_model::{DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
 
 const S: u64 = 1_000_000_000;
@@ -302,6 +302,52 @@ fn blocked_on_lock(from: u64, to: u64) -> Vec<Event> {
     let (time, start, seq) = (at(to), at(from), Seq(3));
     let entered = MonitorEntered { time, start, thread: OTHER, lock, seq, ..Default::default() };
     vec![Event::MonitorEnter(enter), Event::MonitorExit(exit), Event::MonitorEntered(entered)]
+}
+
+/// Of contentions that were only added up, owners lacked a CPU for the same part as of those recorded one by one:
+/// in the list of locks, too.
+#[test]
+fn the_list_of_locks_has_the_number_of_the_ledger_where_contentions_are_sampled() {
+    let sampling = Sampling { time: at(0), window: DurationNs(10 * S), seed: 3, ..Sampling::default() };
+    let mut events = vec![Event::Sampling(sampling)];
+    events.extend(blocked_on_lock(100, 500));
+    let (lock, chain, total) = (LockId(5), ChainId::NONE, DurationNs(400 * MS));
+    let (time, thread, on) = (at(950), OTHER, SpentOn::Monitor);
+    events.push(Event::Spent(Spent { time, thread, lock, chain, on, count: 3, total }));
+    events.push(Event::Watermark(at(960)));
+    events.extend(second(0, &[(WORKER, 250, 750)]).events());
+    events.push(Event::Watermark(at(2_000)));
+    let report = report(&events, Options::default());
+    let [held] = &report.steal.as_ref().unwrap().locks[..] else { panic!("{:?}", report.steal) };
+    assert_eq!((held.blocked_ns / MS, held.owner_no_cpu_ns / MS), (800, 600));
+    assert_eq!(held.owner_no_cpu_ns, report.ledger.ns(EntryKind::LockOwnerNoCpu));
+    assert!((held.share - 0.75).abs() < 0.01, "{held:?}");
+}
+
+/// A lock that is free for most of the time, because nobody of those that wait has a CPU: the first sentence
+/// says both.
+#[test]
+fn the_verdict_about_hand_offs_names_the_lack_of_cpus() {
+    let mut events = blocked_on_lock(100, 900);
+    for event in &mut events {
+        if let Event::MonitorExit(e) = event {
+            e.time = at(110);
+        }
+    }
+    let of_blocked = |seconds: Second<'_>| {
+        let mut events = events.clone();
+        events.extend(seconds.events());
+        events.push(Event::Watermark(at(2_000)));
+        report(&events, Options::default())
+    };
+    let short = of_blocked(second(0, &[(WORKER, 500, 100), (OTHER, 100, 400)]));
+    assert_eq!(short.findings[0].kind, FindingKind::HandOff, "{:?}", short.findings);
+    let ends =
+        "the next thread had not run yet. There were too few CPUs: threads were ready, but had no CPU for 12 % of \
+                the active thread time.";
+    assert!(short.verdict.ends_with(ends), "{}", short.verdict);
+    let enough = of_blocked(second(0, &[(WORKER, 500, 0), (OTHER, 100, 0)]));
+    assert!(enough.verdict.ends_with("the next thread had not run yet."), "{}", enough.verdict);
 }
 
 /// Somebody who sleeps lacks no CPU, however long others queue for one.

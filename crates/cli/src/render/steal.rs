@@ -232,14 +232,11 @@ mod tests {
                 ..TransactionReport::default()
             }],
             locks: vec![HeldOff {
-                least_ns: 0,
-                most_ns: 0,
                 lock: "Shop.lock (Shop@1)".into(),
                 blocked_ns: 10 * MS,
                 owner_no_cpu_ns: 4 * MS,
                 share: 0.4,
-                slices: 3,
-                slices_no_cpu: 1,
+                ..HeldOff::default()
             }],
             ..StealReport::default()
         };

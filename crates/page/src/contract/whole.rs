@@ -177,6 +177,8 @@ pub struct Steal {
     pub transactions: Vec<Transactions>,
     /// Locks whose holders were not running, most such time first.
     pub locks: Vec<HeldOff>,
+    /// The same by the locks' names, of all locks.
+    pub lock_names: Vec<NameHeldOff>,
 }
 
 /// CPU time of the machine.
@@ -283,12 +285,19 @@ pub struct Spread {
 pub struct HeldOff {
     /// The lock's name.
     pub lock: String,
-    /// Blocked time whose holder is known and was measured.
+    /// Its blocked time.
     pub blocked: u64,
-    /// How much of it the holder was ready but not running.
+    /// How much of it the holder was ready but not running, an estimate.
     pub off_cpu: u64,
-    /// Blocked slices.
-    pub slices: u64,
-    /// Those for more than half of which the holder did not run.
-    pub slices_off_cpu: u64,
+}
+
+/// The same of all locks of a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct NameHeldOff {
+    /// Text of the name.
+    pub name: u32,
+    /// How much of their blocked time the holder was ready but not running.
+    pub off_cpu: u64,
 }
