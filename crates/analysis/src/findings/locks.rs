@@ -437,7 +437,7 @@ impl Group {
         };
         let late = format!(
             "{part} of that time is hand-off: the lock had been released, but the next thread had not run yet ({}, \
-             mean {mean}{carrier}).",
+             counted per blocked thread, mean {mean}{carrier}).",
             count(self.hand_overs, "hand-off"),
         );
         if share(self.after_wait, self.total) >= DOMINATES {

@@ -27,6 +27,8 @@ use std::collections::BTreeMap;
 
 /// Groups of pairs of windows: the variance has a relative standard error of an eighth.
 const GROUPS: usize = 128;
+/// Windows that are kept of each sum.
+const KEPT: usize = 128;
 /// Locks with fewer instants have no ratio worth the name: all of them of a class have one.
 const FEW: u64 = 10;
 
@@ -125,6 +127,7 @@ struct Key {
 struct Spread {
     ns: f64,
     instants: Instants,
+    windows: Windows,
     /// Differences between neighbours, by group, in no order.
     groups: Vec<(u8, f32)>,
 }
@@ -139,18 +142,66 @@ struct Instants {
 }
 
 impl Instants {
-    fn add(&mut self, window: u64) {
+    /// True if the window was not counted yet.
+    fn add(&mut self, window: u64) -> bool {
         let shift = |bits: u64, by: u64| u32::try_from(by).ok().and_then(|by| bits.checked_shl(by)).unwrap_or(0);
         if self.count == 0 || window > self.latest {
             self.counted = shift(self.counted, window - self.latest) | 1;
             self.latest = window;
             self.count += 1;
-            return;
+            return true;
         }
         // One that is long past was counted in its time.
         let bit = shift(1, self.latest - window);
-        self.count += u64::from(self.counted & bit < bit);
+        let is_new = self.counted & bit < bit;
+        self.count += u64::from(is_new);
         self.counted |= bit;
+        is_new
+    }
+}
+
+/// How many different windows several sums have together: at one instant many locks are seen. Of each sum, the
+/// windows with the smallest hashes are kept. Up to [`KEPT`] windows, their number is exact; of more, the largest of
+/// these hashes says how close they lie (Bar-Yossef et al., Counting distinct elements in a data stream, 2002).
+#[derive(Clone, Debug, Default)]
+struct Windows {
+    /// In ascending order.
+    hashes: Vec<u32>,
+    /// No sum has more windows, and all together have no fewer.
+    most: u64,
+    /// Sums taken in.
+    sums: u32,
+}
+
+impl Windows {
+    fn add(&mut self, window: u64) {
+        let hash = (Random::new(window.wrapping_mul(Random::STEP)).next_u64() >> 32) as u32;
+        self.add_hash(hash);
+    }
+
+    fn add_hash(&mut self, hash: u32) {
+        let at = self.hashes.partition_point(|known| *known < hash);
+        if at < KEPT && self.hashes.get(at) != Some(&hash) {
+            self.hashes.insert(at, hash);
+            self.hashes.truncate(KEPT);
+        }
+    }
+
+    /// Takes in the windows of a sum that has so many.
+    fn merge(&mut self, other: &Windows, count: u64) {
+        other.hashes.iter().for_each(|hash| self.add_hash(*hash));
+        self.most = self.most.max(count).max(other.most);
+        self.sums += other.sums.max(1);
+    }
+
+    fn count(&self) -> u64 {
+        if self.sums == 1 {
+            return self.most;
+        }
+        let known = self.hashes.len() as u64;
+        let largest = self.hashes.last().filter(|_| self.hashes.len() == KEPT);
+        let all = largest.map_or(known, |hash| ((KEPT - 1) as f64 * f64::from(u32::MAX) / f64::from(*hash)) as u64);
+        all.max(self.most)
     }
 }
 
@@ -158,7 +209,9 @@ impl Spread {
     /// Gives how many groups are new: 0 or 1.
     fn add(&mut self, draw: &Draw, ns: f64) -> usize {
         self.ns += ns;
-        self.instants.add(draw.window);
+        if self.instants.add(draw.window) {
+            self.windows.add(draw.window);
+        }
         self.add_to_group(draw.group(), (ns * draw.scale * draw.sign()) as f32)
     }
 
@@ -177,7 +230,7 @@ impl Spread {
 
     fn merge(&mut self, other: &Spread) {
         self.ns += other.ns;
-        self.instants.count += other.instants.count;
+        self.windows.merge(&other.windows, other.instants.count);
         for (group, ns) in &other.groups {
             self.add_to_group(*group, *ns);
         }
@@ -258,21 +311,22 @@ impl Strata<'_> {
     pub fn interval(&self, parts: impl IntoIterator<Item = PartOf>, total_ns: u64) -> Option<Interval> {
         let mut residuals = [0.0; GROUPS];
         let mut by_stratum: BTreeMap<usize, f64> = BTreeMap::new();
-        let mut instants = 0;
+        let mut instants = Windows::default();
         let spreads = parts.into_iter().filter_map(|part| self.parts.get(&part)).flatten();
         for (stratum, spread) in spreads {
             spread.add_times(1.0, &mut residuals);
-            instants += spread.instants.count;
+            instants.merge(&spread.windows, spread.instants.count);
             *by_stratum.entry(*stratum).or_default() += spread.ns;
         }
-        let (mut whole, mut all_instants, mut groups) = (0.0, 0.0, 0);
+        let (mut whole, mut all_instants, mut groups) = (0.0, Windows::default(), 0);
         for (stratum, ns) in &by_stratum {
             let all = &self.all[*stratum];
             groups = groups.max(all.groups.len());
             all.add_times(-ns / all.ns.max(f64::MIN_POSITIVE), &mut residuals);
             whole += all.ns;
-            all_instants += all.instants.count as f64;
+            all_instants.merge(&all.windows, all.instants.count);
         }
+        let all_instants = all_instants.count() as f64;
         if whole <= 0.0 {
             return None;
         }
@@ -286,7 +340,7 @@ impl Strata<'_> {
         let observations = if both * all_instants < 0.5 { all_instants } else { both / variance };
         let (low, high) = wilson(share, observations, students_97_5(groups.max(2) as f64 - 1.0));
         let at = |end: f64| (total_ns as f64 - estimated + whole * end).max(0.0).round() as u64;
-        Some(Interval { low_ns: at(low).min(total_ns), high_ns: at(high).max(total_ns), instants })
+        Some(Interval { low_ns: at(low).min(total_ns), high_ns: at(high).max(total_ns), instants: instants.count() })
     }
 }
 
@@ -314,6 +368,26 @@ mod tests {
             instants.add(window);
         }
         assert_eq!(instants.count, 6);
+    }
+
+    #[test]
+    fn an_instant_at_which_many_locks_were_seen_is_one_observation() {
+        let mut draws = Draws::new(10_000_000);
+        for (windows, locks) in [(100, 50), (5_000, 20)] {
+            let parts = |lock| PartOf::HandOff(1_000 * locks + lock);
+            for (lock, window) in (0..locks).flat_map(|lock| (0..windows).map(move |window| (lock, window))) {
+                // Each lock is seen at another half of the instants.
+                if Random::new(window * 100 + u64::from(lock)).next_u64() % 2 == 0 {
+                    let within = (1_000 * locks + lock, Within::Owned);
+                    assert!(draws.add(within, PartOf::All, &at(window), 100.0));
+                    assert!(draws.add(within, parts(lock), &at(window), 100.0));
+                }
+            }
+            let strata = draws.strata(|_| 0).unwrap();
+            let seen = strata.interval((0..locks).map(parts), 1_000_000).unwrap().instants;
+            let exact = if windows as usize <= KEPT { windows..=windows } else { windows * 3 / 4..=windows * 5 / 4 };
+            assert!(exact.contains(&seen), "{seen} of {windows}");
+        }
     }
 
     /// The interval of one of two parts of a lock, of which each window has one.
