@@ -1,15 +1,16 @@
 //! Locks that a developer would call the same: one lock, or the locks of many like
 //! objects.
 //!
-//! Locks with a name are grouped by name and class, others by class. A class that
-//! everybody locks on (`Object`, a `ReentrantLock`) says nothing: there, where it is
-//! acquired and by whom it is owned most distinguishes locks, which holds for every
-//! instance wherever it was allocated. For bins of a map, that is the application's
-//! method that owned them.
+//! Locks with a name are grouped by name and class, others by class. What a method calls its own
+//! object, `Transaction (this)`, counts as its class. A class that everybody locks on
+//! (`Object`, a `ReentrantLock`) says nothing: there, where it is acquired and by whom it
+//! is owned most distinguishes locks, which holds for every instance wherever it was
+//! allocated. For bins of a map, that is the application's method that owned them.
 
 use crate::aggregate::Aggregate;
 use crate::monitor::Holders;
 use crate::names::{NameId, Names, PathFrame, PathId};
+use headway_model::event::LockDef;
 use headway_model::LockId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ impl LockGroups {
         let mut by_key: FxHashMap<Key, usize> = FxHashMap::default();
         for totals in aggregate.locks().iter().filter(|totals| totals.lock.is_some() && totals.total > 0) {
             let lock = totals.lock;
-            let (name, class) = names.lock(lock).map(|def| (def.name.clone(), def.class.clone())).unwrap_or_default();
+            let (name, class) = names.lock(lock).map(|def| (own_name(def), def.class.clone())).unwrap_or_default();
             let site = sites.get(&lock).copied().unwrap_or_default();
             let place = *by_key.entry((name, class, site)).or_insert_with_key(|(name, ..)| {
                 let class = names.lock_class_text(lock);
@@ -90,6 +91,16 @@ impl LockGroups {
             Some(group) if group.count > 1 => format!("{} ({} locks of {})", group.name, group.count, group.class),
             group => names.lock_text(group.map_or(LockId::NONE, |group| group.first)),
         }
+    }
+}
+
+/// What the code calls this lock; empty if that is only its class: `Transaction (this)`, as any method of a
+/// `Transaction` calls it, is the same lock to who has no name for it.
+fn own_name(def: &LockDef) -> Arc<str> {
+    match def.name.strip_suffix(" (this)") {
+        Some(class) if class == crate::names::method::without_package(&def.class) => Arc::default(),
+        Some(class) => class.into(),
+        None => def.name.clone(),
     }
 }
 
