@@ -89,11 +89,14 @@ impl Aggregate {
         lock.count += count;
         lock.max = lock.max.max(longest);
         lock.in_virtual += in_virtual;
+        let after_wait = if sum.after_wait { ns } else { 0 };
+        lock.after_wait += after_wait;
         lock.is_juc |= sum.kind == Kind::Juc;
         self.stretches += count;
         self.blocked_ns += ns;
         let blocked = &mut self.blocked;
         blocked.virtual_ns += in_virtual;
+        blocked.after_wait_ns += after_wait;
         blocked.juc_ns += if sum.kind == Kind::Juc { ns } else { 0 };
         blocked.max_ns = blocked.max_ns.max(longest);
         if !sum.is_estimated {

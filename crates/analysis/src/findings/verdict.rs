@@ -29,6 +29,7 @@ pub(super) fn verdict(report: &Report) -> String {
                 let amount = |ns: u64| DurationNs(ns).to_string();
                 let spent = spent(first, &amount(first.cost_ns));
                 let spent = with_equal(report, first, &spent, amount).unwrap_or(spent);
+                let spent = with_lack_of_cpus(report, first, spent);
                 format!("{spent} The recording does not show how long threads lived, so there is no percentage.")
             }
             None => "No wait for a lock or another thread stands out. The recording does not show how long threads \
@@ -47,7 +48,7 @@ pub(super) fn verdict(report: &Report) -> String {
         let alone = spent(first, &amount);
         let of_several = with_equal(report, first, &alone, |ns| percent(part(ns)));
         let is_alone = of_several.is_none();
-        let loss = of_several.unwrap_or(alone);
+        let loss = with_lack_of_cpus(report, first, of_several.unwrap_or(alone));
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         return match had_by_others(first) {
@@ -103,6 +104,22 @@ fn with_equal(report: &Report, first: &Finding, said: &str, amount: impl Fn(u64)
         (Some(rest), Some(begin)) if first.kind != FindingKind::HandOff => format!("{begin}, and {rest}"),
         _ => format!("{said} {also}"),
     })
+}
+
+/// What is `said` of the first finding, with that there were too few CPUs, where that makes it longer or cost as
+/// much: who reads only this would otherwise look at the lock.
+fn with_lack_of_cpus(report: &Report, first: &Finding, said: String) -> String {
+    let matters = |lack: &&Finding| {
+        let is_due_to_it = first.kind == FindingKind::HandOff;
+        let costs_as_much = is_lock_or_wait(first.kind) && share(lack.cost_ns, first.cost_ns) >= AS_MUCH;
+        lack.kind == FindingKind::Environment && (is_due_to_it || costs_as_much)
+    };
+    let Some(lack) = report.findings.iter().find(matters) else { return said };
+    let how_long = match lack.share {
+        Some(part) => format!("{} of the active thread time", percent(part)),
+        None => format!("{} of thread time", DurationNs(lack.cost_ns)),
+    };
+    format!("{said} There were too few CPUs: threads were ready, but had no CPU for {how_long}.")
 }
 
 fn is_lock_or_wait(kind: FindingKind) -> bool {

@@ -285,6 +285,8 @@ pub struct Sum {
     /// True if call stack and owner are estimated: the sum is a share of one whose time
     /// and number are exact.
     pub is_estimated: bool,
+    /// True if they are like one that acquired the monitor again after `Object.wait`.
+    pub after_wait: bool,
 }
 
 impl Sum {
@@ -309,6 +311,7 @@ impl Sum {
             owner: HolderId::UNKNOWN,
             basis: Basis::NoMark,
             is_estimated: false,
+            after_wait: false,
         }
     }
 }

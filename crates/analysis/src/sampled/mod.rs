@@ -97,6 +97,7 @@ pub(crate) struct Seen {
     chain: ChainId,
     owner: HolderId,
     basis: Basis,
+    after_wait: bool,
     /// Time not recorded one by one that it stands for, in ns.
     weight: f64,
     /// The wait, if it was one.
@@ -224,6 +225,7 @@ impl Sampled {
                 chain: contention.chain,
                 owner: slice.owner_id(),
                 basis: slice.basis,
+                after_wait: contention.after_wait,
                 weight: more * slice.duration.0 as f64,
                 wait: None,
                 drawn: Drawn { itself, owner: Draw::last(&schedule, slice.start + slice.duration), any_thread: false },
@@ -244,6 +246,7 @@ impl Sampled {
             chain: wait.chain,
             owner: HolderId::UNKNOWN,
             basis: Basis::NoMark,
+            after_wait: false,
             weight: more * wait.end.since(wait.start).0 as f64,
             wait: Some(*wait),
             drawn: Drawn { itself, owner: itself, any_thread: false },

@@ -53,9 +53,9 @@ fn in_proportion(count: u64, part: u64, whole: u64) -> u64 {
 }
 
 fn share(sum: &Sum, seen: &Seen, total_ns: u64, count: u64) -> Share {
-    let Seen { kind, chain, owner, basis, wait, drawn, .. } = *seen;
+    let Seen { kind, chain, owner, basis, after_wait, wait, drawn, .. } = *seen;
     let any_thread = sum.thread == ThreadId::SOME_VIRTUAL;
     let thread = if any_thread { seen.thread } else { sum.thread };
-    let sum = Sum { thread, kind, chain, owner, basis, total_ns, count, is_estimated: true, ..*sum };
+    let sum = Sum { thread, kind, chain, owner, basis, after_wait, total_ns, count, is_estimated: true, ..*sum };
     Share { sum, wait, drawn: Drawn { any_thread, ..drawn } }
 }

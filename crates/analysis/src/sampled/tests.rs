@@ -24,6 +24,7 @@ fn sum(lock: u64, thread: u64, count: u64, total_ns: u64) -> Sum {
         owner: HolderId::UNKNOWN,
         basis: Basis::NoMark,
         is_estimated: false,
+        after_wait: false,
     }
 }
 
@@ -36,6 +37,7 @@ fn seen(sampled: &mut Sampled, lock: u64, thread: u64, chain: u64, weight: f64) 
         chain: ChainId(chain),
         owner: HolderId::UNKNOWN,
         basis: Basis::Exit,
+        after_wait: false,
         weight,
         wait: None,
         drawn: Drawn { itself: draw, owner: draw, any_thread: false },

@@ -333,6 +333,18 @@ fn true_waits(played: &Played) -> (u64, u64) {
     (count, ns)
 }
 
+/// Re-acquisitions that were only added up were like those recorded one by one.
+#[test]
+fn how_long_threads_acquired_a_lock_again_is_estimated() {
+    let played = play(WAITING);
+    let after_wait = |report: &Report| report.blocked.after_wait_ns as f64 / report.blocked_ns as f64;
+    let exact = after_wait(&analyse(&played.events, &[Aspect::Lock]));
+    let sampled = analyse(&sampled(&played, 1_000_000, 9), &[Aspect::Lock]);
+    let how = sampled.sampling.as_ref().unwrap();
+    assert!(how.added_up > how.recorded && exact > 0.1, "{how:?} {exact}");
+    assert!((after_wait(&sampled) / exact - 1.0).abs() < 0.25, "{} of {exact}", after_wait(&sampled));
+}
+
 /// Number and time of all waits that are over, and shares of their time by call stack.
 fn waits(report: &Report) -> (u64, u64, BTreeMap<String, f64>) {
     let ended = |site: &WaitSite| site.count - site.in_flight;
