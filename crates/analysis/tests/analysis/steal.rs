@@ -6,6 +6,7 @@ use headway_analysis::report::FindingKind;
 use headway_analysis::steal::steal_report::StealReport;
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
+use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
 
@@ -308,8 +309,10 @@ fn blocked_on_lock(from: u64, to: u64) -> Vec<Event> {
 /// in the list of locks, too.
 #[test]
 fn the_list_of_locks_has_the_number_of_the_ledger_where_contentions_are_sampled() {
-    let sampling = Sampling { time: at(0), window: DurationNs(10 * S), seed: 3, ..Sampling::default() };
-    let mut events = vec![Event::Sampling(sampling)];
+    let with = |seed| Sampling { time: at(0), window: DurationNs(10 * S), seed, ..Sampling::default() };
+    // The contention is recorded because the window's instant lies in it.
+    let seed = (0..).find(|seed| Schedule::new(with(*seed)).hits(at(100), at(500))).unwrap();
+    let mut events = vec![Event::Sampling(with(seed))];
     events.extend(blocked_on_lock(100, 500));
     let (lock, chain, total) = (LockId(5), ChainId::NONE, DurationNs(400 * MS));
     let (time, thread, on) = (at(950), OTHER, SpentOn::Monitor);
