@@ -203,6 +203,8 @@ pub struct Drain {
     governed: govern::At,
     /// The same at moments of the last second.
     recent: VecDeque<govern::At>,
+    /// When the recording began.
+    start: TimeNs,
     /// What is sampled, if anything was.
     sampling: Option<Sampling>,
     max_size: Option<u64>,
@@ -256,6 +258,7 @@ impl Drain {
             governor: Governor::new(options),
             governed: (Spent::so_far(agent), 0, start),
             recent: VecDeque::new(),
+            start,
             sampling: None,
             max_size: options.size_limit(),
             max_age: options.max_age_ns.map(DurationNs),

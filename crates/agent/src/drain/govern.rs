@@ -156,8 +156,12 @@ pub(super) struct Governor {
     counted_call_ns: f64,
     /// False in the first second of the recording, when the agent's own threads name classes and threads.
     has_begun: bool,
-    /// True once it was said that a bound cannot be kept.
-    has_complained: bool,
+    /// What was said, once, about a bound that cannot be kept.
+    complaint: Option<String>,
+    /// What to record instead, for that sentence.
+    less: String,
+    /// Since when something is sampled, if it is.
+    sampled_since: Option<TimeNs>,
 }
 
 impl Governor {
@@ -172,6 +176,7 @@ impl Governor {
             window_ns: options.sampling_window_ns.unwrap_or(0),
             thins: options.thin_parks && options.sampling_window_ns.is_some() && can_thin,
             can_thin,
+            less: to_record_less(options),
             ..Governor::default()
         }
     }
@@ -350,13 +355,49 @@ impl Governor {
         self.exact_call_bytes = mean(self.exact_call_bytes, latest.bytes / latest.calls);
     }
 
-    /// The bound, once, that the longest windows still exceed.
-    fn complains(&mut self) -> Option<SamplingBound> {
-        let is_longest = self.window_ns == WINDOWS_NS.1 && !self.has_complained;
+    /// Says once that the longest windows still exceed a bound; `now` is the time since the start.
+    fn complains(&mut self, now: DurationNs) -> Option<&str> {
+        let is_longest = self.window_ns == WINDOWS_NS.1 && self.complaint.is_none();
         let is_over = |load: &Load| is_longest && load.least > 1.5 && !self.should_thin(load.bound);
         let over = self.loads().into_iter().find(is_over)?;
-        self.has_complained = true;
-        Some(over.bound)
+        let measured = together(&self.intervals);
+        let from = DurationNs(now.0.saturating_sub(measured.length as u64));
+        let (excess, allowed) = match over.bound {
+            SamplingBound::Cpu => cpu_excess(&measured),
+            _ => rate_excess(&measured),
+        };
+        let less = &self.less;
+        self.complaint = Some(format!(
+            "exceeded: from {from} to {now}, {excess}, although it sampled as rarely as it can. {less}To allow this: {allowed}"
+        ));
+        self.complaint.as_deref()
+    }
+}
+
+/// The cost in the time that was measured, and the budget that would allow it.
+fn cpu_excess(measured: &Interval) -> (String, String) {
+    let part = |whole: f64| measured.own / whole.max(1.0);
+    let (process, cpu) = (quantity::percent(part(measured.process)), quantity::percent(part(measured.length)));
+    let allowed = (100.0 * part(measured.process.max(LEAST_CPUS * measured.length))).ceil();
+    (format!("Headway took {process} of the process's CPU time ({cpu} of one CPU)"), format!("--budget {allowed:.0}"))
+}
+
+/// The growth in the time that was measured, and what would allow it.
+fn rate_excess(measured: &Interval) -> (String, String) {
+    let rate = quantity::bytes((measured.bytes * 1e9 / measured.length.max(1.0)) as u64);
+    (format!("Headway wrote {rate} a second"), "a higher --max-rate".to_owned())
+}
+
+/// What to record instead: no parks and no samples, or only sums. Empty where nothing can be left out.
+fn to_record_less(options: &Options) -> String {
+    if options.wants(CAUSAL) || options.is_pressure_alone() {
+        return String::new();
+    }
+    let kept: Vec<&str> = ["monitor", "steal"].into_iter().filter(|event| options.wants(event)).collect();
+    let has_more = ["park", "cpu", "wall"].into_iter().any(|event| options.wants(event));
+    match has_more && options.wants("monitor") {
+        true => format!("To record less: -e {}, or only sums: -e pressure. ", kept.join(",")),
+        false => "To record only sums: -e pressure. ".to_owned(),
     }
 }
 
@@ -442,21 +483,14 @@ impl Drain {
             self.recent.clear();
             self.agent.samples.look_slower(self.governor.fewer_looks());
         }
-        let reason = match self.governor.complains() {
-            Some(SamplingBound::Cpu) => format!(
-                "exceeded: Headway takes {:.1} % of the process's CPU time ({:.1} % of one CPU) and cannot sample less; \
-                 raise --budget, or record less (-e monitor; no samples)",
-                100.0 * interval.own / interval.process.max(1.0),
-                100.0 * interval.own / interval.length.max(1.0)
-            ),
-            Some(_) => format!(
-                "--max-rate is exceeded: the recording grows by {} a second, and Headway cannot sample less; raise \
-                 --max-rate, or record less (-e monitor; no samples)",
-                quantity::bytes((interval.bytes * 1e9 / interval.length.max(1.0)) as u64)
-            ),
-            None => return,
-        };
-        self.agent.definitions.degraded("budget", &reason);
+        if let Some(reason) = self.governor.complains(now.since(self.start)) {
+            self.agent.definitions.degraded("budget", reason);
+        }
+    }
+
+    /// What `status` and `stop` say if a bound could not be kept.
+    pub(super) fn note_excess(&mut self) {
+        self.recorded.notes.extend(self.governor.complaint.as_ref().map(|reason| format!("budget: {reason}.")));
     }
 
     /// What `status` says of it.
@@ -464,10 +498,7 @@ impl Drain {
         let sampling = self.sampling.filter(|sampling| sampling.window > DurationNs::ZERO && self.writer.is_some());
         self.recorded.window = sampling.map_or(DurationNs::ZERO, |sampling| sampling.window);
         self.recorded.notes.extend(sampling.map(|Sampling { time, window, bound, thins, .. }| {
-            let since = match clock::now().since(time) {
-                DurationNs::ZERO => "from now on".to_owned(),
-                since => format!("for {since}"),
-            };
+            let since = self.governor.sampled_since.unwrap_or(time).since(self.start);
             let often = clock::coarse_step();
             let thinned = match thins {
                 true => format!(
@@ -477,12 +508,18 @@ impl Drain {
                 false => String::new(),
             };
             let name = bound.name();
-            format!("Contentions, waits and parks are sampled in windows of {window} (--{name}), {since}.{thinned}")
+            format!(
+                "Contentions, waits and parks have been sampled since {since} after the start (--{name}), now at one random \
+                 instant in each {window}.{thinned}"
+            )
         }));
+        self.note_excess();
     }
 
     fn sample_from(&mut self, time: TimeNs, window_ns: u64, thins: bool, bound: SamplingBound) {
         let sampling = Sampling { time, window: DurationNs(window_ns), seed: time.0, bound, thins };
+        let since = self.governor.sampled_since.get_or_insert(time);
+        self.governor.sampled_since = Some(*since).filter(|_| window_ns > 0);
         if self.sampling.is_none() {
             self.take_event(&Event::Thread(some_virtual_thread()));
         }

@@ -76,6 +76,7 @@ impl Drain {
             self.recorded.notes.push(note);
             self.recorded.moved_to = Some(finished.path);
         }
+        self.note_excess();
     }
 
     /// Adds the park statistics and finishes the file.

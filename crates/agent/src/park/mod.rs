@@ -4,7 +4,7 @@
 //! * [`natives`]: the platform's `Unsafe.park` and `unpark`, bound to functions
 //!   of the agent while a recording is under way: platform threads.
 //! * [`redirect`], [`headway_class_file`]: the JDK's calls that park virtual threads,
-//!   led through a small class in the boot loader.
+//!   redirected to a small class in the boot loader.
 //! * [`bindings`](crate::bindings): who has such natives, and how the VM's come back.
 //! * [`capture`]: what happens then.
 //! * [`blocker`]: what is parked on, and who owns it.

@@ -7,7 +7,7 @@
 //! else; in `LockSupport` three calls change.
 //!
 //! Where the natives of `Unsafe.park` and `unpark` cannot be bound, `LockSupport`'s
-//! calls of them are led through the helper class, too: that sees the parks of
+//! calls of them go to the helper class, too: that sees the parks of
 //! platform threads, but for those of code that calls `Unsafe` itself.
 
 use crate::agent::Agent;
@@ -112,7 +112,7 @@ impl Redirection {
         let mut why = String::new();
         for caller in CALLERS {
             match self.change(agent, jni, caller, |changed| changed.virtuals = Some(caller)) {
-                Ok(()) => return Ok(format!("calls in {} led through {}", dotted(caller), sole::HELPER)),
+                Ok(()) => return Ok(format!("calls in {} redirected to {}", dotted(caller), sole::HELPER)),
                 Err(reason) => {
                     why = format!("{why}{}{}: {reason}", if why.is_empty() { "" } else { "; " }, dotted(caller))
                 }

@@ -145,8 +145,9 @@ pub fn will_change(options: &Options) -> Option<String> {
     Some(changed.to_owned())
 }
 
-const OPENED_FOR_OWNERS: &str = "files for perf_event (the kernel's sampling), where it is allowed";
-const OPENED_OR_TIMERS: &str = "files for perf_event (the kernel's sampling); where it is denied, timers and a \
+const OPENED_FOR_OWNERS: &str = "open file descriptors of perf_event (the kernel's sampling), where it is allowed";
+const OPENED_OR_TIMERS: &str =
+    "open file descriptors of perf_event (the kernel's sampling); where it is denied, timers and a \
                                 handler of SIGPROF";
 const TIMERS: &str = "timers and a handler of SIGPROF";
 

@@ -51,7 +51,15 @@ fn windows_have_bounds_and_what_cannot_be_kept_is_said_once() {
         let mut governor = Governor { can_thin, ..governor(0.001) };
         let seconds = play(&mut governor, [0.9; 30]);
         assert_eq!((seconds.last().unwrap().0, governor.thins), (WINDOWS_NS.1, can_thin));
-        assert_eq!([governor.complains(), governor.complains()], [Some(SamplingBound::Cpu), None]);
+        let said = governor.complains(DurationNs(30_000_000_000)).map(str::to_owned).expect("it is exceeded");
+        assert!(said.starts_with("exceeded: from 27.0 s to 30.0 s, Headway took "), "{said}");
+        assert!(
+            said.contains(
+                " of one CPU), although it sampled as rarely as it can. To record less: -e monitor,steal, or"
+            ),
+            "{said}"
+        );
+        assert_eq!(governor.complains(DurationNs(31_000_000_000)), None);
     }
 }
 
@@ -60,7 +68,7 @@ fn where_counting_costs_too_much_parks_are_thinned_out_until_it_fits_again() {
     let mut governor = governor(0.01);
     // Counting takes 4.5 % of a CPU.
     let seconds = play(&mut governor, [0.9; 30]);
-    assert!(governor.thins && governor.complains().is_none());
+    assert!(governor.thins && governor.complains(DurationNs::ZERO).is_none());
     let settled = seconds.iter().position(|(_, cost)| *cost < 0.01).unwrap();
     assert!(settled <= 5, "{seconds:?}");
     assert!(seconds[settled..].iter().all(|(window, cost)| *cost < 0.01 && *window >= THINNED_NS), "{seconds:?}");
@@ -95,7 +103,26 @@ fn a_rate_that_cannot_be_kept_is_said_and_is_no_alarm_at_the_longest_window() {
         governor.decide(second, false);
     }
     assert!(!governor.thins && !governor.is_alarming(second, second));
-    assert_eq!(governor.complains(), Some(SamplingBound::FileRate));
+    assert_eq!(
+        governor.complains(DurationNs(3_000_000_000)),
+        Some(
+            "exceeded: from 0 ns to 3.00 s, Headway wrote 29.3 KB a second, although it sampled as rarely as it can. To record \
+             less: -e monitor,steal, or only sums: -e pressure. To allow this: a higher --max-rate"
+        )
+    );
+}
+
+#[test]
+fn what_to_record_instead_fits_what_is_recorded() {
+    let less = |events: &[&str]| {
+        let events = events.iter().map(|event| (*event).to_owned()).collect();
+        to_record_less(&Options { events, ..Options::default() })
+    };
+    assert_eq!(less(&[]), "To record less: -e monitor,steal, or only sums: -e pressure. ");
+    assert_eq!(less(&["monitor", "cpu"]), "To record less: -e monitor, or only sums: -e pressure. ");
+    assert_eq!(less(&["monitor", "steal"]), "To record only sums: -e pressure. ");
+    assert_eq!(less(&["park"]), "To record only sums: -e pressure. ");
+    assert_eq!([less(&["pressure"]), less(&["causal"])], ["", ""]);
 }
 
 #[test]
