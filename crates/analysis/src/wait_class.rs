@@ -181,8 +181,6 @@ impl Stack {
             .filter_map(|frame| names.method_name(frame.name))
             .map(|name| name.full.clone())
             .collect();
-        let begins = |text: &str, list: &[&str]| list.iter().any(|prefix| text.starts_with(prefix));
-        let machinery = || texts.iter().take_while(|text| begins(text, &MACHINERY));
         let own = || texts.iter().filter(|text| !begins(text, &MACHINERY) && !text.contains("(lambda)"));
         let own_code = || own().filter(|text| !text.starts_with("java.lang."));
         let last = texts.last().map_or("", String::as_str);
@@ -194,9 +192,7 @@ impl Stack {
         let parks = site.synchronizer != Synchronizer::Monitor;
         Stack {
             own: rooted.then(|| own_code().count()),
-            is_idle_pool: parks
-                && (machinery().any(|text| begins(text, &POOLS))
-                    || texts.iter().any(|text| begins(text, &POOLS_OF_SERVERS))),
+            is_idle_pool: parks && is_idle_pool(&texts),
             gives: site.path.is_some_and(|path| is_giving(path, names))
                 || texts.iter().any(|text| begins(text, &LIMITS)),
             is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),
@@ -241,6 +237,16 @@ const IDLE: [&str; 7] = [
     "jdk.internal.",
     "sun.",
 ];
+
+fn begins(text: &str, list: &[&str]) -> bool {
+    list.iter().any(|prefix| text.starts_with(prefix))
+}
+
+/// True for the stack, innermost frame first, of a worker that parks in its pool's own wait for work.
+pub(crate) fn is_idle_pool(frames: &[String]) -> bool {
+    let mut machinery = frames.iter().take_while(|frame| begins(frame, &MACHINERY));
+    machinery.any(|frame| begins(frame, &POOLS)) || frames.iter().any(|frame| begins(frame, &POOLS_OF_SERVERS))
+}
 
 /// True for the stack of a thread that puts something where there is no room.
 pub(crate) fn is_giving(path: PathId, names: &Names) -> bool {

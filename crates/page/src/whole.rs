@@ -87,6 +87,7 @@ fn of_parks(tally: &ParkTally, start: TimeNs, end: TimeNs, names: &mut Names) ->
             hash: derived.hash,
             thread: names.thread(parks.thread),
             chain: names.chain(parks.chain, 0),
+            idle: derived.idle,
             times: derived.times_parked,
             now: derived.parked_now,
             peak: derived.peak_parked,

@@ -178,6 +178,10 @@ thread: number,
  */
 chain: number, 
 /**
+ * True if this is the call stack of a worker that waits for work in its pool.
+ */
+idle: boolean, 
+/**
  * How often threads parked on it.
  */
 times: number, 

@@ -64,7 +64,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
-    text("thread", "thread", "The thread whose park was measured first; its call stack is below the table", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread)),
+    text("thread", "thread", "The thread whose park was measured first; its call stack is below the table. Idle: it waited for work in its pool", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread) + (row.idle ? " (idle)" : "")),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
     number("times", "parks", "How often threads parked on it", "62px", count),
@@ -72,12 +72,12 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
     number("peak", "peak", "Most threads parked on it at once", "46px", count),
     number("threadTime", "thread time", "Parked time of all threads added up", "74px", duration),
     number("realTime", "real time", "Time in which at least one thread was parked. Empty if several threads parked and parks were sampled: then it is not known which overlapped", "70px", duration),
-    number("averagePark", "avg park", "Thread time over parks", "68px", duration),
-    number("averageHold", "avg hold", "Real time over the parks that ended: how long it is between two threads getting what they waited for", "68px", duration),
-    number("realUse", "real / run", "Real time over the execution time", "64px", percent),
-    number("threadUse", "thread / run", "Thread time over the execution time: 100 % is one thread parked all the time. Of several blockers the highest is the bottleneck", "62px", percent),
-    number("realLifeUse", "real / life", "Real time over the time from the first to the last event on it", "62px", percent),
-    number("threadLifeUse", "thread / life", "Thread time over the time from the first to the last event on it", "78px", percent),
+    number("averagePark", "avg park", "Thread time / number of parks", "68px", duration),
+    number("averageHold", "avg hold", "Real time / number of parks that ended. If threads always queue for a lock, this is how long each owner had it", "68px", duration),
+    number("realUse", "real / run", "Real time as a part of the measured time", "64px", percent),
+    number("threadUse", "thread / run", "Thread time as a part of the measured time. 100 %: as if one thread had been parked all the time. The blocker with the highest value that is not idle is likely the bottleneck", "62px", percent),
+    number("realLifeUse", "real / life", "Real time as a part of the time between the first and the last event on this blocker", "62px", percent),
+    number("threadLifeUse", "thread / life", "Thread time as a part of the time between the first and the last event on this blocker", "78px", percent),
   ];
 }
 

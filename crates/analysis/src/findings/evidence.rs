@@ -43,7 +43,7 @@ pub(super) fn split_text(split: &LockSplit) -> String {
         (split.waited, format!("{} owner blocked or waiting itself", part(split.waited))),
         (split.paused, format!("{} VM pause", part(split.paused))),
         (split.hand_off, format!("{} hand-off", part(split.hand_off))),
-        (split.unknown, format!("{} owner or what it did not recorded", part(split.unknown))),
+        (split.unknown, format!("{} not recorded (the owner, or what it did)", part(split.unknown))),
     ];
     let measured = split.off_cpu + split.ran + split.no_cpu;
     if share(split.off_cpu_least + split.ran_least + split.no_cpu_least, measured) >= PLACED {
@@ -61,7 +61,7 @@ pub(super) fn split_text(split: &LockSplit) -> String {
             ),
         ]);
     } else {
-        let text = format!("{} owner executing, runnable or in sleep (not recorded which)", part(measured));
+        let text = format!("{} owner had the lock (not recorded whether it ran, had no CPU, or slept)", part(measured));
         parts.push((measured, text));
     }
     parts.retain(|(ns, _)| share(*ns, total) >= 0.01);

@@ -165,15 +165,18 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> Stri
 
 /// `Of the CPU time used on the machine, other processes had 62 %, ...`
 fn who_had_it(users: &CpuUsers) -> String {
+    const OTHER_PROCESSES: &str = "other processes";
     let parts = [
-        (users.others_ns, "other processes"),
+        (users.others_ns, OTHER_PROCESSES),
         (users.application_ns, "the program's own threads"),
         (users.gc_ns, "the garbage collector"),
         (users.compiler_ns, "the JIT compilers"),
         (users.vm_ns, "other threads of the VM"),
     ];
     let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
-    let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, _)| share(*ns, busy) >= NAMED).collect();
+    // That nobody else used the machine is worth saying, too.
+    let is_named = |ns: u64, who: &str| who == OTHER_PROCESSES || share(ns, busy) >= NAMED;
+    let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, who)| is_named(*ns, who)).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
     format!("CPU time used on the machine: {}.", parts.join(", "))

@@ -311,6 +311,7 @@ fn every_column_of_a_small_example() {
     for key in [
         "thread",
         "stack",
+        "idle",
         "class",
         "hash",
         "times_parked",
@@ -330,6 +331,26 @@ fn every_column_of_a_small_example() {
     let table = report.table(None);
     assert!(table.contains("Gate.sync (com.acme.Gate$Sync@be)"), "{table}");
     assert!(table.contains("100 %"), "{table}");
+}
+
+#[test]
+fn workers_that_wait_for_work_in_their_pool_are_idle() {
+    let report = |frames: &str| {
+        let mut naming = Naming::new();
+        naming.chain(1, frames, 7);
+        let mut all = vec![recording(TimeNs(0)), thread(1, "pool-1-thread-1"), lock(7, "Queue", 0xbe, "")];
+        all.extend(naming.events);
+        all.extend(park(1, 7, 10, 40, 1));
+        summary(&all, TallyOptions::offline())
+    };
+    let idle =
+        report("jdk.internal.misc.Unsafe.park java.util.concurrent.ThreadPoolExecutor.getTask java.lang.Thread.run");
+    assert!(idle.blockers[0].idle);
+    assert!(idle.table(None).contains("    pool-1-thread-1, idle (waiting for work)\n"), "{}", idle.table(None));
+    let busy =
+        report("jdk.internal.misc.Unsafe.park com.acme.Worker.take java.util.concurrent.ThreadPoolExecutor.runWorker");
+    assert!(!busy.blockers[0].idle);
+    assert!(!busy.table(None).contains("idle"), "{}", busy.table(None));
 }
 
 #[test]

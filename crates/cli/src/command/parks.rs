@@ -26,11 +26,22 @@ Examples:
   headway parks -d 10 4711
   headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
 
-Idle workers park on the queue of their pool: ignore such blockers. Of the
-others, the one on which threads parked
-longest in total (thread time) is likely the bottleneck. \"avg hold\"
-is the average time from one acquisition to the next. While threads queue, that is
-how long each had the lock or permit; otherwise it includes idle time.
+Idle workers park on the queue of their pool: ignore blockers that are marked
+`idle`. Of the others, the one with the most thread time is likely the bottleneck.
+
+Columns:
+  now, peak      threads that are parked now, and most threads parked at one time
+  thread time    parked time, added up over all threads
+  real time      time in which at least one thread was parked
+  avg park       thread time / number of parks
+  avg hold       real time / number of parks that ended. If threads always queue for
+                 a lock, this is how long each owner had it
+  real / run     real time as a part of the measured time
+  thread / run   thread time as a part of the measured time. 100 %: as if one thread
+                 had been parked all the time
+  real / life, thread / life
+                 the same, as parts of the time between the first and the last
+                 event on this blocker
 
 If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
 undoes its changes at the end. If `parks` is killed, the agent undoes them.";

@@ -27,7 +27,7 @@ fn paragraph(blocker: &BlockerStatistics, frames: usize, screen: &Screen, out: &
     for line in prose::listed(&blocker.labelled(), screen.width, 2) {
         name(0, &line);
     }
-    name(4, &blocker.thread);
+    name(4, &blocker.who());
     blocker.stack.iter().take(frames).for_each(|frame| name(8, frame));
     if blocker.stack.len() > frames {
         name(8, &format!("({} more)", blocker.stack.len() - frames));

@@ -126,6 +126,8 @@ pub struct Blocker {
     pub thread: u32,
     /// Its call chain then.
     pub chain: u32,
+    /// True if this is the call stack of a worker that waits for work in its pool.
+    pub idle: bool,
     /// How often threads parked on it.
     pub times: u64,
     /// How many are parked at the recording's end.

@@ -3,6 +3,7 @@
 use super::record::{BlockerParks, FoldedParks};
 use super::tally::ParkTally;
 use crate::names::method;
+use crate::wait_class::is_idle_pool;
 use headway_model::{ChainId, Dictionary, DurationNs, ThreadId, TimeNs};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct BlockerStatistics {
     pub thread: String,
     /// Its stack then, leaf first.
     pub stack: Vec<String>,
+    /// True if this stack is that of a worker that waits for work in its pool.
+    pub idle: bool,
     /// Class of the blocker.
     pub class: String,
     /// Its identity hash code, in hexadecimal; `0` if unknown.
@@ -97,9 +100,11 @@ impl BlockerStatistics {
         let life = parks.life().0;
         let ended = parks.times_parked.saturating_sub(u64::from(parks.parked_now));
         let lock = names.lock(parks.blocker);
+        let stack = stack(parks.chain, names);
         BlockerStatistics {
             thread: thread_name(parks.thread, names),
-            stack: stack(parks.chain, names),
+            idle: is_idle_pool(&stack),
+            stack,
             class: lock.map_or_else(String::new, |def| def.class.to_string()),
             hash: format!("{:x}", lock.map_or(0, |def| def.identity_hash)),
             name: lock.map_or_else(String::new, |def| def.name.to_string()),

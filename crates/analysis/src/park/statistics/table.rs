@@ -14,10 +14,10 @@ const TITLES: [&str; 11] = [
     "real time",
     "avg park",
     "avg hold",
-    "real",
-    "thread",
-    "real life",
-    "thread life",
+    "real / run",
+    "thread / run",
+    "real / life",
+    "thread / life",
 ];
 /// Frames of a stack shown; the rest is in the JSON.
 const FRAMES: usize = 8;
@@ -55,7 +55,7 @@ impl ParkStatisticsReport {
         line(&TITLES.map(str::to_owned), &widths, "blocker", out);
         for (blocker, row) in self.blockers.iter().zip(&cells) {
             line(row, &widths, &blocker.title(), out);
-            let _ = writeln!(out, "    {}", blocker.thread);
+            let _ = writeln!(out, "    {}", blocker.who());
             for frame in blocker.stack.iter().take(frames) {
                 let _ = writeln!(out, "        {frame}");
             }
@@ -104,6 +104,12 @@ impl BlockerStatistics {
             true => object,
             false => format!("{} ({object})", self.name),
         }
+    }
+
+    /// The thread whose stack is shown, and that it has nothing to do, if so.
+    pub fn who(&self) -> String {
+        let idle = if self.idle { ", idle (waiting for work)" } else { "" };
+        format!("{}{idle}", self.thread)
     }
 
     /// The row of the table, each cell with its column's title in front.
