@@ -102,7 +102,8 @@ fn the_measured_cost_is_that_of_its_threads_and_a_share_of_the_process_s() {
         let text = tools::run(&tools.headway, ["report", "--full", &recording]).unwrap();
         let text = String::from_utf8_lossy(&text.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            text.contains("Headway's own cost: ") && text.contains(" timed calls, 95 % confidence interval "),
+            text.contains("Headway's own cost since the start of the recording: ")
+                && text.contains(" timed calls, 95 % confidence interval "),
             "{text}"
         );
     }

@@ -23,7 +23,7 @@ What to record, separated by commas, instead of the default: lock,steal
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Use it alone: with another event, lock is recorded instead
+            cost. Use it alone: `-e pressure,cpu` records lock,cpu
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
@@ -44,8 +44,8 @@ pub struct Capture {
     pub events: Vec<Feature>,
 
     /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
-    /// time between samples of one that does not run; default: 10ms. With -i, there is no default budget
-    /// (--budget sets one)
+    /// time between samples of one that does not run; default: 10ms. -i switches the default budget
+    /// off, because it decides what samples cost; `--budget 1` keeps it
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -77,20 +77,21 @@ pub struct Capture {
     pub max_age: Option<Span>,
 
     /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
-    /// owners. The totals include them; `report --min-duration` leaves short
-    /// ones out of the totals as well. Cannot be combined with --budget
+    /// owners. The totals include them; `report --min-duration` leaves short ones out of the totals
+    /// as well. Sums replace sampling: this switches the default budget off, and it is an error
+    /// together with --budget
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
-    /// Like --min-duration, for parks only (ns, us, ms). Cannot be combined with --budget
+    /// Like --min-duration, for parks only (ns, us, ms). Also switches the default budget off
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
     /// Try to keep the cost of the recording below this part of the process's CPU time, in percent;
     /// default: 1. If the process uses less than one CPU, it is this part of one CPU. If
     /// recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
-    /// exact, shares by call stack and owner become estimates. Even counting can cost more; the report
-    /// then says so
+    /// exact, shares by call stack and owner become estimates. Even that can cost more; the report
+    /// and `status` then say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
@@ -108,8 +109,9 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
-    /// With --sampling-window: if a thread parks more often than once in about 4 ms, look at its further
-    /// parks only near random instants. Their number and time are estimates then
+    /// With --sampling-window: count fewer parks, to lower the cost in programs that park very often.
+    /// If a thread parks more often than once in about 4 ms, its further parks are counted only for a
+    /// short time before each random instant. Their number and time are estimates then
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 
@@ -119,8 +121,8 @@ pub struct Capture {
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time that threads were blocked on it, divided by the lifetime of all
-    /// threads without their waits (a blocked thread does not count as waiting)
+    /// of a lock is the time that threads were blocked on it, divided by the time in which threads
+    /// did not wait (a blocked thread does not count as waiting)
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
@@ -131,7 +133,7 @@ pub struct Capture {
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
     /// JVM's user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_CSP_PERCENT (the pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER,
+    /// HEADWAY_CSP_PERCENT (critical section pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER,
     /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
     /// because one was still running) in the environment. `log` writes a line to the JVM's
     /// standard error instead
@@ -170,8 +172,8 @@ pub struct Capture {
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// For tests of fallbacks: disable mechanisms (`headway status` shows the word for each):
-    /// exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
+    /// For tests of fallbacks: disable mechanisms (`headway status` shows the words of those that
+    /// are active): exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
     /// park-natives, park-locksupport, park-redirect, vmstructs, chains
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
     pub disable: Vec<String>,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   headway diff before.jfr after.jfr
-  headway diff before.jfr after.jfr -o diff.html          flame graph, red where it grew
+  headway diff before.jfr after.jfr -o diff.html          flame graph of the difference
   headway diff before.jfr after.jfr -o diff.collapsed     every stack with its time before and after
   headway diff --of owner before.jfr after.jfr            blocked time, by owner
 
@@ -56,11 +56,11 @@ pub struct Diff {
     output: Option<PathBuf>,
 
     /// The recording before, or - for standard input
-    #[arg(value_name = "BEFORE")]
+    #[arg(value_name = "BEFORE", help_heading = None)]
     before: PathBuf,
 
     /// The recording after, or - for standard input
-    #[arg(value_name = "AFTER")]
+    #[arg(value_name = "AFTER", help_heading = None)]
     after: PathBuf,
 }
 

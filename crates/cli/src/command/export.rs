@@ -23,12 +23,15 @@ const EXAMPLES: &str = "\
 Examples:
   headway export app.jfr.zst -o app.jfr          unpack for JDK Mission Control
   headway export torn.jfr -o whole.jfr           a valid file of what is readable after a crash
-  headway export app.jfr -o app.collapsed        CPU time, for flame graph tools
+  headway export app.jfr -o app.collapsed        for flame graph tools
   headway export app.jfr -o app.pb.gz            for pprof
   headway export app.jfr -o app.json             for profiler.firefox.com
   headway export app.jfr --of contender -o app.speedscope.json
 
   headway export app.jfr.zst -o app.jfr && jfr summary app.jfr
+
+The exported time is CPU time if the recording has CPU samples (`-e cpu`), otherwise
+wall-clock time (`-e wall`) or blocked time. --of selects another one.
 
 The file's name selects the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 .pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html,
@@ -51,7 +54,7 @@ pub struct Export {
     weighing: Weighing,
 
     /// The recording, or - for standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", help_heading = None)]
     recording: PathBuf,
 }
 

@@ -11,11 +11,13 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  headway flame app.jfr -o app.html                    CPU time
+  headway flame app.jfr -o app.html                    the default of --of: see there
+  headway flame app.jfr --of cpu -o cpu.html           CPU time
   headway flame app.jfr --of owner -o locks.html       stacks of owners, while others were blocked
   headway flame app.jfr --of wall --threads http -o wall.html
 
-The page is complete in one file. To compare two recordings:
+cpu and wall need a recording with `-e cpu` or `-e wall`; recordings of the default
+events have only blocked time. The page is complete in one file. To compare two recordings:
 `headway diff before.jfr after.jfr -o diff.html`.";
 
 /// Options of `flame`.
@@ -34,7 +36,7 @@ pub struct Flame {
     weighing: Weighing,
 
     /// The recording, or - for standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", help_heading = None)]
     recording: PathBuf,
 }
 

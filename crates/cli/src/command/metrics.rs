@@ -21,9 +21,9 @@ Examples:
   headway metrics --listen 0.0.0.0:9471 Server
   headway metrics --once 4711                  print them and end
 
-`metrics` uses the running recording if there is one. Otherwise it records
-pressure only until it ends. It detaches then if it loaded the agent (`headway
-stop --help` says what stays).
+`metrics` uses the running recording if there is one. Otherwise it starts a
+recording of pressure (-e pressure), and ends it when you end `metrics`. If it
+loaded the agent, it then detaches it (`headway stop --help` says what stays).
 
 The command listens, not the JVM. Anyone who can reach the address can read
 names of locks and methods. docs/monitoring.md in the source tree has the

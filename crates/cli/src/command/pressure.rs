@@ -24,8 +24,8 @@ pub enum View {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Critical section pressure")]
 pub struct PressureView {
-    /// Show each lock's pressure by interval: the time that threads spent acquiring it,
-    /// divided by the lifetime of all threads without their waits
+    /// Show each lock's pressure by interval: the time that threads were blocked on it, divided
+    /// by the time in which threads did not wait (a blocked thread does not count as waiting)
     #[arg(long)]
     pressure: bool,
 

@@ -33,8 +33,8 @@ Examples:
 
 Ctrl-C stops early; the recording is kept and its report shown. After each recording,
 the changed functions, methods, class and VM flag are restored, and the agent's threads
-end. The library, at most two small classes (three with --jmx) and up to 72 KB of memory
-for the patches stay until the JVM ends. If the agent had been loaded before, it stays ready
+end. The library, at most two small classes (one more with --jmx) and up to 72 KB of
+memory for the patches stay until the JVM ends. If the agent had been loaded before, it stays ready
 for the next recording, and the JVM keeps reporting starts and ends of threads to it.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
@@ -66,7 +66,7 @@ pub struct Record {
     quiet: bool,
 
     /// Process id, main class or jar; a part of a name will do if it fits only one JVM
-    #[arg(value_name = "PID|NAME")]
+    #[arg(value_name = "PID|NAME", help_heading = None)]
     target: String,
 }
 
@@ -217,7 +217,7 @@ fn announce_changes(session: &mut Session, capture: &Capture) -> Result<(), Fail
     if capture.safe {
         terminal::note("No function, method or class of the process is changed.");
     } else if !preview.will_change.is_empty() {
-        terminal::note("Until the recording ends, this is changed in the process:");
+        terminal::note("Until the recording ends, this is changed or open in the process:");
         preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));
     }
     Ok(())

@@ -102,7 +102,7 @@ pub struct Report {
     rows: usize,
 
     /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 }
 

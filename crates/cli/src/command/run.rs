@@ -55,7 +55,7 @@ pub struct Run {
     quiet: bool,
 
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", help_heading = None)]
     command: Vec<OsString>,
 }
 

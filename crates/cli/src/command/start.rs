@@ -31,7 +31,7 @@ pub struct Start {
     capture: Capture,
 
     /// Process id, main class or jar; a part of a name will do if it fits only one JVM
-    #[arg(value_name = "PID|NAME")]
+    #[arg(value_name = "PID|NAME", help_heading = None)]
     target: String,
 }
 

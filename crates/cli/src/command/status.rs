@@ -72,8 +72,8 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     match &reply.recording {
         Some(path) => {
             let length = reply.duration_ns.unwrap_or(0);
-            let size = reply.recording_bytes.map(|bytes| format!(", {}", numbers::bytes(bytes))).unwrap_or_default();
-            let _ = writeln!(out, "Recording into {path} for {}{size}.", DurationNs(length));
+            let size = reply.recording_bytes.map(|bytes| format!(" and {}", numbers::bytes(bytes))).unwrap_or_default();
+            let _ = writeln!(out, "Recording into {path}: {}{size} so far.", DurationNs(length));
             let counts = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));
             let _ = writeln!(out, "{} events, {} dropped.", counts.0, counts.1);
         }

@@ -21,16 +21,17 @@ Examples:
   headway stop --detach Server      after the last recording
 
 `stop` restores the functions, methods, class and VM flag that the recording
-changed, and ends the agent's threads. The library, at most four small classes and
-up to 72 KB of memory for the patches stay until the JVM ends. If something cannot be restored, `stop`
-says what and why, and exits with 1 if what remains still has an effect.";
+changed, and ends the agent's threads. The library, at most two small classes (one
+more with --jmx, one more after `causal`) and up to 72 KB of memory for the patches
+stay until the JVM ends. If something cannot be restored, `stop` says what and why,
+and exits with 1 if what remains still has an effect.";
 
 /// Options of `stop`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
     /// Also end what the agent keeps for the next recording: the JVM's reports of starts and ends
-    /// of threads, the management bean, a list of the libraries' functions
+    /// of threads, the management bean, and its list of native functions (memory)
     #[arg(long)]
     detach: bool,
 

@@ -31,9 +31,9 @@ Examples:
   headway top --interval 200ms Server
   headway top --json -n 5 4711 | jq '.locks[0]'
 
-`top` shows the running recording if there is one. Otherwise it records pressure
-only until you quit. It detaches then if it loaded the agent (`headway stop
---help` says what stays).
+`top` shows the running recording if there is one. Otherwise it starts a recording
+of pressure (-e pressure), and ends it when you quit. If it loaded the agent, it
+then detaches it (`headway stop --help` says what stays).
 
 Keys: q quits, p pauses the display, s changes the order, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";

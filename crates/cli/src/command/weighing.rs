@@ -12,9 +12,9 @@ use regex::Regex;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Weighing {
-    /// Which time to count: cpu (CPU time), wall (running and waiting), contender (time
-    /// blocked on locks, by the blocked thread), owner (the same, by the owner); default: cpu,
-    /// wall or owner, the first of them that the recording has
+    /// Which time to count: cpu (CPU time), wall (running and waiting), owner (time blocked on
+    /// locks, by the owner), contender (the same, by the blocked thread); default: the first of
+    /// these that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
 

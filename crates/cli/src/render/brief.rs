@@ -16,7 +16,9 @@ const FINDINGS: usize = 5;
 /// A finding that costs less than this part of what the first one costs is not shown.
 const SMALL: f64 = 0.01;
 /// Lines of a finding, or one more than its sentences have.
-const LINES: usize = 6;
+const LINES: usize = 7;
+/// Lines of a detail: its two largest parts fit.
+const DETAIL_LINES: usize = 2;
 /// Lines of the sentences of the first finding, and of each other one.
 const SENTENCE_LINES: (usize, usize) = (8, 6);
 /// Lines of each half of what is known about it.
@@ -24,7 +26,7 @@ const ADVICE_LINES: usize = 2;
 /// Frames of the application that a stack shows.
 const FRAMES: usize = 4;
 /// Lines of why something is not active.
-const REASON_LINES: usize = 2;
+const REASON_LINES: usize = 3;
 /// Lines of what was dropped or not active.
 const TROUBLE_LINES: usize = 6;
 
@@ -56,6 +58,7 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     for line in [
         format!("Full report: headway report {file} --full"),
         format!("Web page: headway report {file} -o report.html"),
+        "Terms explained: docs/reading-a-report.md in the source tree".to_owned(),
     ] {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
@@ -163,19 +166,16 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
-/// The parts between commas and semicolons that fit into a line: half a part says nothing.
-fn whole_parts(detail: &str, width: usize) -> Cow<'_, str> {
-    if detail.chars().count() <= width {
+/// The parts between commas and semicolons that fit into so many lines: half a part says nothing.
+fn whole_parts(detail: &str, most: usize, width: usize) -> Cow<'_, str> {
+    let fits = |text: &str| prose::wrapped(text, width, 0).len() <= most;
+    if fits(detail) {
         return detail.into();
     }
-    let room = width.saturating_sub(3);
     let is_outside = |at: usize| detail[..at].matches('(').count() == detail[..at].matches(')').count();
     let ends = detail.match_indices([',', ';']).map(|(at, _)| at).filter(|at| detail[*at + 1..].starts_with(' '));
-    let mut ends = ends.filter(|at| is_outside(*at) && detail[..*at].chars().count() <= room);
-    match ends.next_back() {
-        Some(end) => format!("{}, …", &detail[..end]).into(),
-        None => detail.into(),
-    }
+    let mut parts = ends.filter(|at| is_outside(*at)).map(|end| format!("{}, …", &detail[..end]));
+    parts.rfind(|part| fits(part)).map_or_else(|| detail.into(), Cow::from)
 }
 
 /// The sentences that fit into so many lines, and a sign that there are more; all of it if not even the first fits.
@@ -212,11 +212,16 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
     for stack in &finding.stacks {
         lines.push(screen.faint(&format!("       {}", folded(stack, screen.width.saturating_sub(7)))));
     }
+    let limit = LINES.max(sentences.len() + 1);
     for detail in &finding.details {
-        let detail = whole_parts(detail, screen.width.saturating_sub(7));
-        lines.extend(prose::wrapped_at_most(1, &detail, 7, screen).iter().map(|line| screen.faint(line)));
+        let most = DETAIL_LINES.min(limit.saturating_sub(lines.len()));
+        if most == 0 {
+            break;
+        }
+        let detail = whole_parts(detail, most, screen.width.saturating_sub(7));
+        lines.extend(prose::wrapped_at_most(most, &detail, 7, screen).iter().map(|line| screen.faint(line)));
     }
-    lines.truncate(LINES.max(sentences.len() + 1));
+    lines.truncate(limit);
     lines
 }
 
@@ -362,11 +367,12 @@ mod tests {
     fn a_detail_ends_with_a_whole_part() {
         let detail =
             "all of it in the run queue (no steal, no throttling); there were too few CPUs during 16.4 s of 16.5 s";
-        assert_eq!(whole_parts(detail, 120), detail);
-        assert_eq!(whole_parts(detail, 90), "all of it in the run queue (no steal, no throttling), …");
-        assert_eq!(whole_parts("2 threads, mean 3 ms, longest 1 s", 28), "2 threads, mean 3 ms, …");
+        assert_eq!(whole_parts(detail, 1, 120), detail);
+        assert_eq!(whole_parts(detail, 2, 90), detail);
+        assert_eq!(whole_parts(detail, 1, 90), "all of it in the run queue (no steal, no throttling), …");
+        assert_eq!(whole_parts("2 threads, mean 3 ms, longest 1 s", 1, 28), "2 threads, mean 3 ms, …");
         assert_eq!(
-            whole_parts("all of it in the run queue (no steal, none)", 35),
+            whole_parts("all of it in the run queue (no steal, none)", 1, 35),
             "all of it in the run queue (no steal, none)"
         );
     }

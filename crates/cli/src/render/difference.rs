@@ -40,12 +40,16 @@ pub fn difference(
     let rest = numbers::counted(same.len() as u64, "method", "methods");
     let is_sampled = before.instants.is_some() || after.instants.is_some();
     let note = match changed.is_empty() {
-        true if is_sampled => format!("Whatever changed may be chance ({rest}): blocked time was sampled."),
-        false if is_sampled => {
-            format!("{rest} more changed so little that it may be chance: blocked time was sampled.")
+        true if is_sampled => {
+            format!("No method changed more than chance can explain ({rest} compared; blocked time was sampled).")
         }
-        true => format!("No method changed by more than the chance of sampling explains ({rest})."),
-        false => format!("{rest} more changed by no more than the chance of sampling explains in 19 of 20 cases."),
+        true => format!("No method changed more than chance can explain ({rest} compared)."),
+        false if is_sampled => {
+            format!("Chance can explain the changes of {rest} more: blocked time was sampled.")
+        }
+        false => {
+            format!("Chance can explain the changes of {rest} more (in 19 of 20 cases, sampling alone changes less).")
+        }
     };
     out.push('\n');
     for line in prose::wrapped(&note, screen.width, 2) {
@@ -83,16 +87,17 @@ fn per_second(before: &Profiled, after: &Profiled) -> Option<String> {
     Some(format!("Per second of recording: {} before, {} after.{shares}", time(was), time(is)))
 }
 
-/// `Degree of overlap 87.2 %. Of the 24 hottest call edges ...`
+/// `The call trees are 87.2 % alike. ...`
 fn agreement_in_words(agreement: &Agreement) -> String {
     format!(
-        "Degree of overlap {}. Hot call edges (from {} of the hottest on): {} of the {} after were hot before, {} of the {} before are hot after.",
+        "The call trees are {} alike. Of {} after, {} were hot before, too; of {} before, {} are hot after, too. A call is \
+         hot if it takes at least {} of the time of the most expensive call.",
         numbers::percent(agreement.overlap),
-        numbers::percent(agreement.threshold),
+        numbers::counted(agreement.hot_edges_after, "hot call", "hot calls"),
         numbers::percent(agreement.hot_edge_coverage),
-        numbers::grouped(agreement.hot_edges_after),
+        numbers::counted(agreement.hot_edges_before, "hot call", "hot calls"),
         numbers::percent(agreement.hot_edge_coverage_back),
-        numbers::grouped(agreement.hot_edges_before),
+        numbers::percent(agreement.threshold),
     )
 }
 

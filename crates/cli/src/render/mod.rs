@@ -165,14 +165,14 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled {}: {} of {} short contentions, waits and parks were recorded one by one, those in progress at {}. \
-         {} The others lasted {} together: their call stacks and owners are estimated. Recordings with --exact are not sampled",
+        "sampled {}: of {} short contentions, waits and parks, only the {} that were in progress at {} were recorded one by \
+         one. Call stacks and owners of the others ({} in total) are estimated. {} Recordings with --exact are not sampled",
         bounds(&sampling.windows),
-        numbers::grouped(sampling.recorded),
         numbers::grouped(all),
+        numbers::grouped(sampling.recorded),
         numbers::counted(sampling.instants, "random instant", "random instants"),
-        totals(&sampling.windows),
         numbers::time(sampling.added_up_ns),
+        totals(&sampling.windows),
     ))
 }
 

@@ -79,14 +79,13 @@ impl OwnCost {
         let interrupts = if self.has_interrupts { ", interrupts that take CPU samples not included" } else { "" };
         if self.timed_calls < FOR_AN_ESTIMATE {
             return Some(format!(
-                "Headway's own threads used {}{interrupts}; its hooks on application threads were called too rarely for \
-                 an estimate.",
+                "Headway's own threads used {}{interrupts}; its work on application threads was too rare for an estimate.",
                 of_all(self.own_cpu_ns)
             ));
         }
         Some(format!(
-            "Headway's own cost: {}{interrupts}: own threads {}, hooks on application threads {} (estimated from {}, \
-             95 % confidence interval {} to {}).",
+            "Headway's own cost since the start of the recording: {}{interrupts}: own threads {}, work on application threads {} \
+             (estimated from {}, 95 % confidence interval {} to {}).",
             of_all(self.own_cpu_ns + self.hook_cpu_ns),
             share(self.own_cpu_ns),
             share(self.hook_cpu_ns),
@@ -130,17 +129,17 @@ mod tests {
         };
         assert_eq!(
             said(cost),
-            "Headway's own cost: 8.00 ms of CPU time, 0.8 % of the process's 1.00 s, interrupts that take CPU samples not \
-             included: own threads 0.5 %, hooks on application threads 0.3 % (estimated from 2,140 timed calls, 95 % \
-             confidence interval 0.2 % to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
+            "Headway's own cost since the start of the recording: 8.00 ms of CPU time, 0.8 % of the process's 1.00 s, interrupts that take CPU \
+             samples not included: own threads 0.5 %, work on application threads 0.3 % (estimated from 2,140 timed calls, \
+             95 % confidence interval 0.2 % to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
         );
         // A few calls may seem to cost more than the process used.
         for (timed_calls, hook_cpu_ns) in [(0, 0), (9, 1700 * MS)] {
             let few = OwnCost { timed_calls, hook_cpu_ns, attach_cpu_ns: 0, attach_pause_ns: 0, ..cost };
             assert_eq!(
                 said(OwnCost { has_interrupts: false, ..few }),
-                "Headway's own threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s; its hooks on \
-                 application threads were called too rarely for an estimate."
+                "Headway's own threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s; its work on \
+                 application threads was too rare for an estimate."
             );
         }
     }
