@@ -182,7 +182,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const cells = card.getByRole("application");
     await cells.waitFor();
     const said = () => card.getByRole("status").innerText();
-    await expect.poll(said).toContain("Mean of each cell of 60.0 ms");
+    await expect.poll(said).toContain("Each cell shows the mean number of blocked threads in 60.0 ms");
     await cells.focus();
     // The first key shows the first cell; the one wanted is the 34th, from 2.04 s on.
     for (const key of ["ArrowRight", "PageDown", "PageDown", "PageDown", ...new Array<string>(4).fill("ArrowRight")]) await page.keyboard.press(key);
@@ -192,18 +192,18 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await expect.poll(() => page.locator(".timeline .legend").innerText()).toContain("at 2.0");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => location.hash.includes("range=2040000000-2100000000") && location.hash.includes("lock=%3DStock.lock"));
-    await page.getByText("Mean of each cell of 300 us").waitFor();
+    await page.getByText("Each cell shows the mean number of blocked threads in 300 us").waitFor();
     await expect.poll(() => page.locator(".answers tbody tr").count()).toBe(1);
     await expect.poll(() => page.locator(".lead").first().innerText()).toContain(`${duration(row!.total_ns)} blocked`);
     await page.goBack();
     await page.waitForFunction(() => !location.hash.includes("range="));
-    await page.getByText("Mean of each cell of 60.0 ms").waitFor();
+    await page.getByText("Each cell shows the mean number of blocked threads in 60.0 ms").waitFor();
     // By mouse: a click, and a drag over the first half, whatever the lock.
     const box = (await cells.boundingBox())!;
     await page.mouse.click(box.x + (34.5 / 200) * box.width, box.y + 8);
     await page.waitForFunction(() => location.hash.includes("range=2040000000-2100000000") && location.hash.includes("lock=%3DStock.lock"));
     await page.goBack();
-    await page.getByText("Mean of each cell of 60.0 ms").waitFor();
+    await page.getByText("Each cell shows the mean number of blocked threads in 60.0 ms").waitFor();
     const again = (await cells.boundingBox())!;
     await page.mouse.move(again.x + 1, again.y + 5);
     await page.mouse.down();
@@ -636,7 +636,7 @@ describe("the page in one file", () => {
     const { waits, blocked_ns } = summary<{ waits: { method: string; total_ns: number; idle: boolean }[]; blocked_ns: number }>("crowd.jfr");
     const [longest] = waits.filter((wait) => !wait.idle);
     const { page, context, complaints } = await visit(report(place.file("crowd.html"), ["crowd.jfr"]));
-    const panel = page.getByLabel("Longest waits");
+    const panel = page.getByLabel("Waits with the most time");
     await panel.waitFor();
     const text = await panel.locator("tbody tr").first().innerText();
     expect(text).toContain(duration(longest!.total_ns));

@@ -30,7 +30,7 @@ export function Both({ waiter_stack, owner_stack }: { waiter_stack: string[]; ow
   return (
     <div class="pair">
       <Stack frames={waiter_stack} title="Who waited" why="Call stack of the blocked threads, innermost method first" unknown="The call stack was not recorded." />
-      <Stack frames={owner_stack} title="Who owned the lock" why="Call stack of the owner meanwhile, from the frame that owned the lock on" unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
+      <Stack frames={owner_stack} title="Who owned the lock" why="Call stack of the owner meanwhile, from the frame that owned the lock on" unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />
     </div>
   );
 }

@@ -61,8 +61,8 @@ function Phases() {
         <div class="tabs" role="group" aria-label="Phases, worst first">
           {phases.map((phase) => (
             <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show({ range: phase.range, lock: `=${phase.lock}` })}
-              title={`${percent(phase.mean)} of the threads' time went into acquiring ${phase.lock}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} waited` : ""}`}>
-              {interval(phase.range, whole)} <b>{phase.lock}</b> {percent(phase.mean)}
+              title={`mean pressure of ${phase.lock}: ${percent(phase.mean)}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} waited` : ""}`}>
+              {interval(phase.range, whole)} <b>{phase.lock}</b> pressure {percent(phase.mean)}
             </button>
           ))}
         </div>
@@ -213,7 +213,7 @@ function Doings({ inside, hows, owners, noCpu, names }: { inside: Groups; hows: 
   const free = ofHow(hows, HAND_OFF) / Math.max(1, owners.totalNs);
   return (
     <>
-      {free > 0.5 && <p>This explains little: for {percent(free)} of the blocked time nobody had the lock.</p>}
+      {free > 0.5 && <p>This list explains little: for {percent(free)} of the blocked time, nobody had the lock.</p>}
       <ol class="spots">
         {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
         {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
@@ -270,15 +270,15 @@ function Waits({ name, contentions, blocked, names }: { name: string; contention
   if (owners.length === 0) return <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>;
   return (
     <>
-      {owned < known / 2 && <p>This explains little: for {percent(1 - owned / known)} of this time no owner is known, or nobody had the lock.</p>}
+      {owned < known / 2 && <p>This list explains little: for {percent(1 - owned / known)} of the time in it, no owner is known, or nobody had the lock.</p>}
       {found.length === 0 && <p class="empty">For no lock and no other thread.{owned >= known / 2 && " So the cause is what the owner did itself (above)."}</p>}
       <ol class="spots">
         {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
       </ol>
       <p class="hint">
         {known < blocked * 0.995
-          ? `This is about the ${times(contentions.length, "longest contention")} (${percent(known / blocked)} of the blocked time)`
-          : `This is about all ${times(contentions.length, "contention")}`}
+          ? `This list uses the ${times(contentions.length, "longest contention")} (${percent(known / blocked)} of the blocked time)`
+          : `This list uses all ${times(contentions.length, "contention")}`}
         {ownersOf(contentions, range).length > MOST_OWNERS && ` and the ${MOST_OWNERS} threads that had the lock longest`}.
       </p>
     </>

@@ -14,7 +14,7 @@ const MOST = 8;
 
 export const INSIDE_WHY =
   "Samples of the thread that owned the lock, taken while others were blocked on it, up to the frame that acquired it. A sample counts once for each blocked thread.";
-export const INSIDE_EMPTY = "No sample of an owner here. Record with -e lock,cpu (or wall) to see where inside the owner the time went.";
+export const INSIDE_EMPTY = "No sample of an owner here. If owners had the lock for most of the time, -e lock,cpu (or wall) takes more samples. In hand-off, no thread has the lock, so there is nothing to sample.";
 
 interface Spot {
   text: string;

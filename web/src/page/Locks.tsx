@@ -209,7 +209,7 @@ function Chains() {
       <div class="pair">
         <Chain chain={pair.contender} title="Who waited" why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         <Chain chain={pair.owner} title="Who owned the lock" why="Call stack of the owner when it released the lock, from the frame that acquired it on"
-          unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
+          unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />
       </div>
       {pair.owner > 0 && <Inside within={[...pick, { by: "owner-chain", key: keyOf(names, "owner-chain", pair.owner) }]} />}
     </>

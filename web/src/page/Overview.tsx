@@ -9,6 +9,7 @@ import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
+import { optionsOf } from "../text/options";
 import { Code } from "../view/Code";
 import { FactList } from "../view/Facts";
 import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
@@ -134,7 +135,7 @@ function Answers() {
           <tr>
             <th>lock</th>
             <th class="number" title="Blocked time of all threads, and its part of all blocked time in the range">blocked</th>
-            <th>waiter</th>
+            <th title="The method and the thread group that were blocked most">blocked thread</th>
             <th>owner</th>
             <th>when</th>
           </tr>
@@ -188,16 +189,16 @@ function Waits({ facts }: { facts: Facts }) {
   if (facts.waits.length === 0) return null;
   const most = facts.waits[0]!.totalNs;
   return (
-    <section class="card" aria-label="Longest waits">
+    <section class="card" aria-label="Waits with the most time">
       <h2 title="Object.wait and parks on java.util.concurrent, all threads added up; waiting for work is left out">
-        Longest waits{view.value.range && " of the whole recording"}
+        Waits with the most time{view.value.range && " of the whole recording"}
       </h2>
       <table class="plain answers">
         <thead>
           <tr>
             <th>in</th>
             <th class="number" title="Waited time of all threads">waited</th>
-            <th>waiter</th>
+            <th title="The threads that waited">waiting thread</th>
             <th title="Who ended most of the waited time">ended by</th>
             <th>waits</th>
           </tr>
@@ -353,14 +354,14 @@ function below(groups: Groups, value: number): Below[] {
 }
 
 function When({ phases, whole }: { phases: Phase[]; whole: number }) {
-  if (phases.length === 0) return <small title="No interval in which the lock's pressure reached the threshold">no peak</small>;
+  if (phases.length === 0) return <small title="No interval in which the lock's pressure reached the threshold">no phase</small>;
   return (
     <>
       {phases.slice(0, 2).map((phase) => {
         const range = { from: phase.from, to: Math.min(phase.to, whole) };
         const who = phase.owner ? `; ${phase.owner} owned it while ${phase.acquiring || "others"} waited` : "";
         return (
-          <button key={phase.from} type="button" class="small" title={`Choose this range; at worst ${percent(phase.peak)} of running time went into acquiring this lock${who}`}
+          <button key={phase.from} type="button" class="small" title={`Choose this range; highest pressure ${percent(phase.peak)}${who}`}
             onClick={() => show({ range })}>
             {interval(range, whole)}
           </button>
@@ -405,7 +406,7 @@ function Pressure() {
   const places = highest > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(highest * 100)))) : 0;
   return (
     <section class="card">
-      <h2 title="Critical section pressure: time spent acquiring the lock, over the running time of all threads. Waiting for work does not count as running.">
+      <h2 title="Pressure: the time that threads were blocked on the lock, divided by the time in which threads did not wait">
         Pressure of the worst locks{view.value.range && " in the chosen range"}
       </h2>
       <div class="legend">
@@ -429,7 +430,7 @@ function Pressure() {
         shades={shades}
       />
       <p class="hint">
-        In intervals of {duration(pressure.intervalNs)}, over all threads. {shades.length > 0 && `Shaded: ${percent(pressure.threshold)} and more of all running time went into acquiring ${lines[0]!.label}.`}
+        In intervals of {duration(pressure.intervalNs)}, over all threads. {shades.length > 0 && `Shaded: phases of ${lines[0]!.label}, in which its pressure is ${percent(pressure.threshold)} or more.`}
       </p>
     </section>
   );
@@ -522,7 +523,6 @@ function viewOf(name: string, kind: Named): Partial<View> {
 }
 
 function About({ facts }: { facts: Facts }) {
-  const settings = facts.settings.map(([name, value]) => `${name}=${value}`).join("  ");
   const rows: [string, string][] = [
     ["made by", facts.producer || "unknown"],
     ["JVM", facts.jvm],
@@ -534,7 +534,7 @@ function About({ facts }: { facts: Facts }) {
     ["events", count(facts.events)],
     ["pauses", facts.pauses[0] > 0 ? `${times(facts.pauses[0], "pause")} of the VM, ${duration(facts.pauses[1])} in total` : ""],
     ["cost", costOf(facts)],
-    ["settings", settings],
+    ["recorded with", optionsOf(facts.settings)],
   ];
   return (
     <section class="card">

@@ -54,8 +54,8 @@ function Facts({ steal }: { steal: Taken }) {
   const { machine, process, quota } = steal;
   const share = machine.stolen / Math.max(1, machine.busy + machine.stolen);
   const accounting: Record<string, string> = {
-    "left out": "This kernel leaves steal out of threads' CPU times; nothing is subtracted.",
-    included: "This kernel counts steal as CPU time of threads; it was subtracted.",
+    "left out": "The times on CPU contain no steal: this kernel leaves it out.",
+    included: "The times on CPU contain no steal: this kernel includes it, and Headway subtracted it.",
   };
   return (
     <section class="card">
@@ -65,12 +65,12 @@ function Facts({ steal }: { steal: Taken }) {
       </p>
       <dl>
         <Fact name="CPUs" value={cpusText(steal)} />
-        <Fact name="steal" value={`${duration(process.stolen)} of the process; of the machine ${duration(machine.stolen)} (${percent(share)} of the time in which it had work)`} />
+        <Fact name="steal" value={`process ${duration(process.stolen)}, machine ${duration(machine.stolen)} (${percent(share)} of the time in which the machine had work)`} />
         <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
         <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not reported by this kernel"} />
         <Fact name="measured" value={`${times(steal.intervals, "interval")} over ${duration(steal.coveredNs)}${steal.refinedIntervals > 0 ? `; in ${count(steal.refinedIntervals)} steal was divided CPU by CPU` : ""}`} />
       </dl>
-      <p class="hint">{accounting[steal.accounting] ?? "It is unknown whether this kernel counts steal as CPU time of threads; nothing is subtracted."}</p>
+      <p class="hint">{accounting[steal.accounting] ?? "The times on CPU may contain steal: it is not known whether this kernel includes it."}</p>
     </section>
   );
 }

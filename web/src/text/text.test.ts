@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseUtc, tick, utc } from "./clock";
 import { csv } from "./download";
 import { parts, split, withoutPackage, wordsOf } from "./frames";
+import { optionsOf } from "./options";
 import { pieces } from "./sentence";
 import { shellWord } from "./shell";
 import { axisEnd, between, count, duration, interval, moment, parseMoment, percent, wrongBegin, wrongEnd } from "./units";
@@ -101,5 +102,22 @@ describe("words of names", () => {
     expect(wordsOf("Transaction.waitForThisToEnd")).toEqual(["Transaction.", "wait", "For", "This", "To", "End"]);
     expect(wordsOf("Pools$Orders.IDLE")).toEqual(["Pools$", "Orders.", "IDLE"]);
     for (const name of ["", "a", "x.", "int[]", "A<B>.c(lambda#0)"]) expect(wordsOf(name).join("")).toBe(name);
+  });
+});
+
+describe("settings of a recording", () => {
+  it("are the options that a user types", () => {
+    const plain: [string, string][] = [
+      ["events", "monitor,park,steal"], ["park_floor", "0"], ["min_duration", "0"], ["budget", "1 %"], ["max_rate", "none"],
+      ["safe", "false"], ["redact", "false"], ["pressure_interval", "1000000000"], ["threads", ""],
+    ];
+    expect(optionsOf(plain)).toBe("-e lock,steal  --budget 1");
+    const others: [string, string][] = [
+      ["events", "monitor,cpu"], ["budget", "none"], ["max_rate", "1048576 bytes/s"], ["min_duration", "100000"], ["redact", "true"],
+      ["pressure_interval", "200000000"], ["threads", "http-.*"], ["interval", "10000000 ns"], ["stack_requests", "7"],
+    ];
+    expect(optionsOf(others)).toBe(
+      "-e monitor,cpu  no budget  --max-rate 1,048,576 bytes/s  --min-duration 100us  --redact  --pressure-interval 200ms  --threads 'http-.*'  -i 10.0ms  stack_requests=7",
+    );
   });
 });

@@ -131,7 +131,7 @@ function Cells({ made, map, names, given }: { made: Cut; map: HeatMap; names: Na
       <p class="said" role="status">
         {cell ? said(title(map.rows[cell.row]!), map.rows[cell.row]!, cell.at, made, whole) : (
           <span class="hint">
-            Mean of each cell of {duration(made.length)}{base > 0 && `; base interval ${duration(base)}`}. Click a cell to filter to its lock and time; drag to choose a time range.
+            Each cell shows the mean number of blocked threads in {duration(made.length)}{base > 0 && `; base interval ${duration(base)}`}. Click a cell to filter to its lock and time; drag to choose a time range.
           </span>
         )}
       </p>

@@ -22,9 +22,9 @@ export function pairAt(wanted: number, of: number): number {
 export function PairLine({ wanted, of, more = false, onGo, children }: Props) {
   const at = pairAt(wanted, of);
   return (
-    <p class="foot" title="Pairs of call stacks, most blocked time first">
+    <p class="foot" title="A pair consists of the call stack of a blocked thread and that of the owner. The pair with the most blocked time is the first">
       <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => onGo(at - 1)}>◂</button>
-      pair {at + 1} of {of}{more && " and more"}: {children}
+      pair of call stacks {at + 1} of {of}{more && " and more"}: {children}
       <button type="button" class="small" disabled={at >= of - 1} aria-label="next pair" onClick={() => onGo(at + 1)}>▸</button>
       {at < wanted && (
         <b class="problem" role="alert">

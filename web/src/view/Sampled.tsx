@@ -13,7 +13,7 @@ export function Sampled() {
   const except = facts?.thins ? ", except parks of threads that park very often" : "";
   return (
     <p class="hint" title="Intervals of 95 % are shown for the whole recording without a filter, by lock name, owner, waiter and their call stacks">
-      Sampled at {times(instants, "random instant")}: times by lock and thread are exact{except}, within a second as its mean; by owner and call stack they are estimates.
+      Sampled at {times(instants, "random instant")}: times by lock and by thread are exact for each second{except}. Shorter ranges and cells show the mean of the second. Times by owner and by call stack are estimates.
     </p>
   );
 }

@@ -1,0 +1,35 @@
+// The settings of a recording as the options of the command line.
+import { count, duration } from "./units";
+
+/** What an option is called that has the value, or nothing where it has its default. */
+const OPTIONS: Record<string, (value: string) => string> = {
+  events: (value) => `-e ${eventsOf(value)}`,
+  interval: (value) => `-i ${spanOf(value)}`,
+  budget: (value) => (value === "none" ? "no budget" : `--budget ${value.replace(" %", "")}`),
+  max_rate: (value) => (value === "none" ? "" : `--max-rate ${count(Number.parseFloat(value))} bytes/s`),
+  min_duration: (value) => (value === "0" ? "" : `--min-duration ${spanOf(value)}`),
+  park_floor: (value) => (value === "0" ? "" : `--park-floor ${spanOf(value)}`),
+  pressure_interval: (value) => (value === "1000000000" ? "" : `--pressure-interval ${spanOf(value)}`),
+  threads: (value) => (value === "" ? "" : `--threads '${value}'`),
+  engine: (value) => `--engine ${value}`,
+  safe: (value) => (value === "true" ? "--safe" : ""),
+  redact: (value) => (value === "true" ? "--redact" : ""),
+};
+
+/** `-e lock,steal  --budget 1`; what is no option as name and value. */
+export function optionsOf(settings: [string, string][]): string {
+  const texts = settings.map(([name, value]) => OPTIONS[name]?.(value) ?? `${name}=${value}`);
+  return texts.filter((text) => text !== "").join("  ");
+}
+
+/** The events that `-e` takes: `lock` stands for monitor and park. */
+function eventsOf(value: string): string {
+  const events = value.split(",");
+  const isLock = events.includes("monitor") && events.includes("park");
+  return isLock ? ["lock", ...events.filter((event) => event !== "monitor" && event !== "park")].join(",") : value;
+}
+
+/** `10.0ms` of `10000000 ns` or `10000000`. */
+function spanOf(value: string): string {
+  return duration(Number.parseFloat(value)).replace(" ", "");
+}
