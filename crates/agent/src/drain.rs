@@ -13,7 +13,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::counted::Counted;
 use crate::ending::{Deadline, Ended};
-use crate::long_contentions::LongContentions;
+use crate::long_contentions::{LongContentions, Which};
 use crate::masked_signals::MaskedSignals;
 use crate::minimum_duration::Shorts;
 use crate::online::Online;
@@ -46,6 +46,8 @@ use std::time::{Duration, Instant};
 /// How often partly filled buffers are drained and the file is flushed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
+const FLUSHES_PER_MINUTE: u64 = 60;
+
 /// What has been recorded so far.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
@@ -72,6 +74,7 @@ pub struct Recorded {
 enum Request {
     Dump(PathBuf, IfTaken, Sender<Result<PathBuf, String>>),
     Findings(Sender<Vec<String>>),
+    Look(Sender<()>),
     Live(PathBuf),
     Parks(Wish, Sender<Result<ParkStatisticsReport, String>>),
     Finish,
@@ -111,6 +114,15 @@ impl DrainHandle {
         let (answer, answered) = mpsc::channel();
         let asked = self.requests.send(Request::Findings(answer));
         asked.ok().and_then(|()| answered.recv().ok()).unwrap_or_default()
+    }
+
+    /// Reads who owns the locks of contentions that go on, while it is recorded whether they do.
+    pub fn look_once_more(&self, deadline: &Deadline) {
+        let (answer, answered) = mpsc::channel();
+        if self.requests.send(Request::Look(answer)).is_ok() {
+            // In time or not, the end goes on.
+            let _ = answered.recv_timeout(deadline.left());
+        }
     }
 
     /// Puts a picture of now into a file, interval after interval, as long as
@@ -291,6 +303,7 @@ impl Drain {
             let patience = self.pace.patience(Instant::now(), self.agent.free_bytes());
             match requests.recv_timeout(self.steal.patience(patience)) {
                 Ok(Request::Dump(path, if_taken, answer)) => {
+                    self.tell_long_contentions(Which::All);
                     self.flush();
                     // Nobody waits for the answer any more: nothing to do.
                     let _ = answer.send(self.dump(&path, if_taken));
@@ -298,6 +311,11 @@ impl Drain {
                 Ok(Request::Findings(answer)) => {
                     self.flush();
                     let _ = answer.send(self.online.findings());
+                }
+                Ok(Request::Look(answer)) => {
+                    self.flush();
+                    self.tell_long_contentions(Which::Last);
+                    let _ = answer.send(());
                 }
                 Ok(Request::Live(file)) => self.pressure.publish_to(file, &self.dictionary),
                 Ok(Request::Parks(wish, answer)) => {
@@ -342,9 +360,8 @@ impl Drain {
     fn flush(&mut self) {
         let watermark = self.drain_all(false);
         self.tell_transactions(watermark, false);
-        if self.monitors {
-            self.tell_long_contentions(clock::now(), false);
-        }
+        let is_minute = self.flushes % FLUSHES_PER_MINUTE == FLUSHES_PER_MINUTE - 1;
+        self.tell_long_contentions(if is_minute { Which::All } else { Which::New });
         self.tell_losses();
         self.tell_load(watermark);
         self.tell_self_cost(watermark);
@@ -384,7 +401,6 @@ impl Drain {
         self.sample_steal(true);
         self.tell_transactions(watermark, true);
         if self.monitors {
-            self.tell_long_contentions(watermark, true);
             agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent, |thread| self.long.knows(thread)));
         }
         self.tell_losses();
@@ -402,6 +418,7 @@ impl Drain {
             Err(error) => self.recorded.error = Some(error.to_string()),
         }
         self.parks.print();
+        self.long.end(agent);
         self.measure_self_cost(watermark);
         self.recorded.events = self.counted.by_word();
         self.recorded.is_finished = true;

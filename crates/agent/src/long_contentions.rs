@@ -17,17 +17,32 @@ use crate::jni::{Jni, Ref};
 use crate::locks;
 use crate::state::FoundBlocked;
 use crate::threads::Slot;
-use headway_model::event::{LockDef, LongContention};
-use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use headway_model::event::{LockDef, LongContention, MonitorEnter, ParkBegin, ParkLimit};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-/// A contention is looked at when it has lasted for so long; at the end of the recording sooner, and at once if it is
-/// older than that.
-const LONG: DurationNs = DurationNs(1_000_000_000);
-const LONG_AT_END: DurationNs = DurationNs(100_000_000);
-/// For so many monitors at once, the owner is looked for among all threads, which takes as long as there are threads.
-const SEARCHES: usize = 32;
+/// Which contentions are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those that were not reported before.
+    New,
+    /// All: for a dump, and once a minute, as what was reported before may be cut off.
+    All,
+    /// All, and such as are not long yet: the recording ends.
+    Last,
+}
+
+impl Which {
+    /// How long a contention has lasted at least; one that is older than the recording is looked at in the end in any case.
+    fn least(self) -> DurationNs {
+        match self {
+            Which::New | Which::All => DurationNs(1_000_000_000),
+            Which::Last => DurationNs(100_000_000),
+        }
+    }
+}
+
 /// Monitors that get an id without their object.
 const MAX_UNKNOWN: usize = 1 << 10;
 /// The class of a lock of which only the monitor is known.
@@ -46,16 +61,18 @@ pub fn note(agent: &'static Agent, jni: Jni, slot: &Slot, thread: Ref) {
 /// A contention that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Blocked {
-    /// Address of the monitor, 0 for a synchronizer.
-    monitor: u64,
+    /// Address of the monitor; `None` for a synchronizer.
+    monitor: Option<u64>,
     start: TimeNs,
     /// `NONE` if its begin was not seen.
     lock: LockId,
     chain: ChainId,
+    /// True if it began before the recording.
+    is_older: bool,
 }
 
-/// Owners that were looked for among all threads, by monitor.
-type Searched = HashMap<u64, ThreadId>;
+/// Which thread has locked which object, by the threads' lock stacks.
+type Locked = HashMap<u64, ThreadId>;
 
 /// What the draining thread knows of them.
 #[derive(Debug, Default)]
@@ -68,31 +85,42 @@ pub struct LongContentions {
 }
 
 impl LongContentions {
-    /// Reports those that have not been yet, or at the end all, as of `now`.
-    pub fn look(&mut self, agent: &Agent, now: TimeNs, is_end: bool, take: &mut impl FnMut(Event)) {
+    /// Reports `which` go on, as of `now`. While the recording is under way: later, nobody says that one is over.
+    pub fn look(&mut self, agent: &Agent, now: TimeNs, which: Which, take: &mut impl FnMut(Event)) {
         self.found.extend(agent.found_blocked.take());
-        let least = if is_end { LONG_AT_END } else { LONG };
-        let mut searched = HashMap::new();
+        let mut locked = None;
         let before = std::mem::take(&mut self.reported);
         for slot in agent.threads.iter().filter(|slot| may_be_blocked(slot)) {
             let thread = slot.thread();
-            let is_known = |blocked: &Blocked| !is_end && before.get(&thread) == Some(&blocked.start);
+            let is_known = |blocked: &Blocked| before.get(&thread) == Some(&blocked.start);
             let look = || {
-                let lasts = |blocked: &Blocked| now.since(blocked.start) >= least || is_end && blocked.lock.is_none();
-                let blocked = blocked(agent, slot).filter(lasts)?;
-                let owner = (!is_known(&blocked)).then(|| owner(agent, slot, &blocked, &mut searched));
-                Some((blocked, owner.map_or(Some(ThreadId::NONE), |owner| owner)?))
+                let is_due = |blocked: &Blocked| {
+                    let is_found = which == Which::Last && blocked.lock.is_none();
+                    is_found || now.since(blocked.start) >= which.least()
+                };
+                let blocked = blocked(agent, slot).filter(is_due)?;
+                if which == Which::New && is_known(&blocked) {
+                    return Some((blocked, None));
+                }
+                Some((blocked, Some(owner(agent, slot, &blocked, &mut locked)?)))
             };
             let Some((blocked, owner)) = agent.vm_memory.pass(look).flatten() else { continue };
+            if let Some(owner) = owner {
+                let Some((lock, chain)) = self.place(agent, slot, &blocked, take) else { continue };
+                let (start, is_older) = (blocked.start, blocked.is_older);
+                if blocked.lock.is_none() && !is_known(&blocked) {
+                    slot.found_lock.store(lock.0, Ordering::Relaxed);
+                    take(Event::MonitorEnter(enter(agent, thread, start, (lock, chain))));
+                }
+                take(Event::LongContention(LongContention { time: now, start, thread, lock, chain, owner, is_older }));
+            }
             self.reported.insert(thread, blocked.start);
-            if is_known(&blocked) {
-                continue;
-            }
-            if let Some((lock, chain)) = self.place(agent, slot, &blocked, take) {
-                let start = blocked.start;
-                take(Event::LongContention(LongContention { time: now, start, thread, lock, chain, owner }));
-            }
         }
+    }
+
+    /// The recording is over: ids of locks that no object has are free again.
+    pub fn end(&mut self, agent: &Agent) {
+        self.unknown.drain().for_each(|(_, lock)| agent.locks.retire(lock));
     }
 
     /// True if the thread's contention was reported, which began before the recording.
@@ -114,19 +142,26 @@ impl LongContentions {
         }
         let found = self.found.get(&slot.thread())?;
         let chain = found.chain;
-        let known = agent.locks.at_address(locks::lane(slot.vm_thread()), blocked.monitor).map(|lock| lock.id());
-        if let Some(lock) = known.or_else(|| self.unknown.get(&blocked.monitor).copied()) {
+        let monitor = blocked.monitor?;
+        let known = agent.locks.at_address(locks::lane(slot.vm_thread()), monitor).map(|lock| lock.id());
+        if let Some(lock) = known.or_else(|| self.unknown.get(&monitor).copied()) {
             return Some((lock, chain));
         }
         if self.unknown.len() >= MAX_UNKNOWN {
             return None;
         }
         let id = agent.locks.without_object()?;
-        self.unknown.insert(blocked.monitor, id);
+        self.unknown.insert(monitor, id);
         let (class, name) = (UNKNOWN_CLASS.into(), found.name.clone());
         take(Event::Lock(LockDef { id, class, name, ..LockDef::default() }));
         Some((id, chain))
     }
+}
+
+/// The begin of a contention that is older than the recording. Its owner then is not known.
+fn enter(agent: &Agent, thread: ThreadId, time: TimeNs, (lock, chain): (LockId, ChainId)) -> MonitorEnter {
+    let seq = agent.locks.by_id(lock).map_or(Seq::NONE, |lock| lock.next_seq());
+    MonitorEnter { time, thread, lock, seq, chain, owner: ThreadId::NONE }
 }
 
 /// False if the thread is surely not blocked: without a look into the VM's memory.
@@ -139,50 +174,57 @@ fn may_be_blocked(slot: &Slot) -> bool {
 /// What a platform thread is blocked on now, since when; `None` as well if the begin is not recorded yet, as then its
 /// end need not be.
 fn blocked(agent: &Agent, slot: &Slot) -> Option<Blocked> {
-    let monitor = || agent.hotspot.pending_monitor(slot.vm_thread());
+    let monitor = || Some(agent.hotspot.pending_monitor(slot.vm_thread())).filter(|monitor| *monitor != 0);
     if let Some(enter) = slot.enter.peek() {
         let (start, lock, chain) = (enter.start, enter.lock, enter.chain);
         let is_recorded = enter.seq.is_some() || enter.is_reported;
-        return is_recorded.then(|| Blocked { monitor: monitor(), start, lock, chain });
+        // Between acquiring it and saying so, it has no monitor.
+        return Some(Blocked { monitor: Some(monitor()?), start, lock, chain, is_older: false })
+            .filter(|_| is_recorded);
     }
-    // Only locks with an exclusive owner: other parks are no contentions.
-    if let Some(park) = slot.parks.park.peek_sent().filter(|park| park.owner.is_some()) {
-        return Some(Blocked { monitor: 0, start: park.time, lock: park.blocker, chain: park.chain });
+    // Only locks with an exclusive owner: other parks are no contentions. A thread that gives up is in no deadlock.
+    let is_contention = |park: &ParkBegin| park.owner.is_some() && park.limit == ParkLimit::None;
+    if let Some(park) = slot.parks.park.peek_sent().filter(is_contention) {
+        let (start, lock, chain) = (park.time, park.blocker, park.chain);
+        let is_older = slot.parks.found.load(Ordering::Relaxed) == park.seq.0;
+        return Some(Blocked { monitor: None, start, lock, chain, is_older });
     }
     let start = TimeNs(slot.found_blocked.load(Ordering::Relaxed));
-    let monitor = if start == TimeNs(0) { 0 } else { monitor() };
+    let monitor = if start == TimeNs(0) { None } else { monitor() };
     let (lock, chain) = (LockId::NONE, ChainId::NONE);
-    slot.is_blocked_throughout(monitor).then_some(Blocked { monitor, start, lock, chain })
+    slot.is_blocked_throughout(monitor.unwrap_or(0)).then_some(Blocked { monitor, start, lock, chain, is_older: true })
 }
 
 /// The present owner of what the thread is blocked on, `NONE` if not known; `None` if the thread is not blocked on it
 /// any more: a monitor is what it is only as long as that.
-fn owner(agent: &Agent, slot: &Slot, on: &Blocked, searched: &mut Searched) -> Option<ThreadId> {
+fn owner(agent: &Agent, slot: &Slot, on: &Blocked, locked: &mut Option<Locked>) -> Option<ThreadId> {
     let owner = match on.monitor {
-        0 => synchronizer_owner(agent, slot).unwrap_or_default(),
-        monitor => monitor_owner(agent, monitor, searched),
+        None => synchronizer_owner(agent, slot).unwrap_or_default(),
+        Some(monitor) => monitor_owner(agent, monitor, locked),
     };
-    blocked(agent, slot).filter(|now| now == on).map(|_| owner)
+    blocked(agent, slot).filter(|now| now == on && agent.is_recording()).map(|_| owner)
 }
 
-fn monitor_owner(agent: &Agent, monitor: u64, searched: &mut Searched) -> ThreadId {
+/// Where the monitor does not say it, the thread that says to have its object: one pass over all threads for all
+/// monitors that are looked at together.
+fn monitor_owner(agent: &Agent, monitor: u64, locked: &mut Option<Locked>) -> ThreadId {
     let owner = agent.owner_of(monitor);
     let object = if owner.is_some() { 0 } else { agent.hotspot.object_owned_by_somebody(monitor) };
     if object == 0 {
         return owner;
     }
-    if let Some(owner) = searched.get(&monitor) {
-        return *owner;
-    }
-    if searched.len() >= SEARCHES {
-        return ThreadId::NONE;
-    }
-    let has_it = |slot: &&Slot| agent.hotspot.lock_stack(slot.vm_thread()).contains(&object);
-    let found = agent.threads.iter().find(has_it).map(|slot| agent.hotspot.mounted_on(slot));
+    let found = locked.get_or_insert_with(|| all_locked(agent)).get(&object).copied();
     // A collection may have moved it meanwhile.
-    let found = found.filter(|_| agent.hotspot.object_owned_by_somebody(monitor) == object).unwrap_or_default();
-    searched.insert(monitor, found);
-    found
+    found.filter(|_| agent.hotspot.object_owned_by_somebody(monitor) == object).unwrap_or_default()
+}
+
+fn all_locked(agent: &Agent) -> Locked {
+    let mut locked = Locked::new();
+    for slot in agent.threads.iter() {
+        let objects = agent.hotspot.lock_stack(slot.vm_thread()).into_iter().filter(|object| *object != 0);
+        locked.extend(objects.map(|object| (object, agent.hotspot.mounted_on(slot))));
+    }
+    locked
 }
 
 fn synchronizer_owner(agent: &Agent, slot: &Slot) -> Option<ThreadId> {

@@ -247,7 +247,9 @@ fn entered_at_last(agent: &'static Agent, jni: Jni, current: &Current, object: R
     if current.slot.is_filtered.load(Ordering::Relaxed) {
         return;
     }
-    let lock = (start != TimeNs(0)).then(|| agent.locks.of_object(agent, jni, object)).flatten();
+    let recorded = LockId(current.slot.found_lock.swap(0, Ordering::Relaxed));
+    let recorded = (recorded.is_some()).then(|| agent.locks.by_id(recorded)).flatten();
+    let lock = recorded.or_else(|| agent.locks.of_object(agent, jni, object)).filter(|_| start != TimeNs(0));
     let Some(lock) = lock else { return agent.losses.add(Loss::UnpairedEntered, 1) };
     let entered = MonitorEntered {
         time,

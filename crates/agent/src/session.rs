@@ -263,7 +263,7 @@ fn begin(
         (true, None) => Counting::Only,
     });
     agent.definitions.set_wanted(true);
-    thread_events::define_all(agent, jni);
+    thread_events::define_all(agent, jni, options.wants("monitor") && !agent.pressure.is_sparing());
     let drain = drain::spawn(drain).map_err(StartError::Thread);
     let drain = drain.inspect_err(|_| {
         agent.definitions.set_wanted(false);
@@ -473,6 +473,9 @@ pub fn stop_at_death(agent: &'static Agent) {
     agent.vm_memory.close();
 }
 
+/// Share of the time for the end in which contentions that go on are looked at.
+const LOOKING: f64 = 0.1;
+
 fn end(
     agent: &'static Agent,
     mut session: Session,
@@ -485,6 +488,9 @@ fn end(
     // Its last samples are decoded while the VM is as it was for the others.
     if let Some(sampler) = session.sampler.as_mut() {
         sampler.finish(deadline.after(AWAITING_SAMPLES));
+    }
+    if agent.is_recording() {
+        session.drain.look_once_more(&deadline.after(LOOKING));
     }
     agent.set_recording(false);
     let begun = Instant::now();

@@ -17,6 +17,7 @@ use crate::threads::{InEvent, Slot};
 use headway_model::event::ThreadPoint;
 use headway_model::{Loss, ThreadId, TimeNs};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// A bit of `JVMTI_THREAD_STATE`.
 const BLOCKED_ON_MONITOR_ENTER: i32 = 0x400;
@@ -56,8 +57,12 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     agent.threads.leave(vm_thread);
 }
 
-/// Enters and defines every platform thread: a recording begins.
-pub fn define_all(agent: &'static Agent, jni: Jni) {
+/// For so long it is asked where threads are blocked when a recording begins.
+const ASKING: Duration = Duration::from_millis(500);
+
+/// Enters and defines every platform thread: a recording begins. Where threads are blocked is asked if `asks_where`.
+pub fn define_all(agent: &'static Agent, jni: Jni, asks_where: bool) {
+    let begun = Instant::now();
     for thread in agent.jvmti.all_threads().unwrap_or_default() {
         let vm_thread = agent.java.vm_thread(jni, thread);
         if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
@@ -67,7 +72,7 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
                 agent.pressure.found.note(slot.thread(), vm_thread, state, now);
             }
             let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
-            if is_blocked {
+            if is_blocked && asks_where && begun.elapsed() < ASKING {
                 long_contentions::note(agent, jni, slot, thread);
             }
             slot.found_blocked_on(agent.hotspot.pending_monitor(vm_thread), if is_blocked { now } else { TimeNs(0) });

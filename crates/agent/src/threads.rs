@@ -85,6 +85,8 @@ pub struct Slot {
     pub found_blocked: AtomicU64,
     /// Address of the monitor that it was found blocked on, 0 if not known.
     pub found_monitor: AtomicU64,
+    /// The lock as which that was recorded, 0 if it was not yet; written by the draining thread.
+    pub found_lock: AtomicU64,
     /// The `Object.wait` in progress.
     pub wait: Pending,
     /// The re-acquisition after a wait, begun by whoever notified it.
@@ -189,6 +191,7 @@ impl Slot {
     /// Notes that it is blocked on this monitor as the recording begins.
     pub fn found_blocked_on(&self, monitor: u64, now: TimeNs) {
         self.found_monitor.store(monitor, Ordering::Relaxed);
+        self.found_lock.store(0, Ordering::Relaxed);
         self.found_blocked.store(now.0, Ordering::Relaxed);
     }
 

@@ -171,18 +171,18 @@ impl Analysis {
         match event {
             Event::MonitorEnter(e) => {
                 self.numbered |= e.seq.is_some();
-                self.threads.acts(e.thread, e.time);
+                self.acts(e.thread, e.time);
             }
             Event::MonitorEntered(e) => {
                 self.numbered |= e.seq.is_some();
-                self.threads.acts(e.thread, e.time);
+                self.acts(e.thread, e.time);
             }
             Event::MonitorExit(e) => {
-                self.threads.acts(e.thread, e.time);
+                self.acts(e.thread, e.time);
                 self.waits.left(e);
             }
             Event::MonitorNotify(e) => {
-                self.threads.acts(e.thread, e.time);
+                self.acts(e.thread, e.time);
                 self.waits.notified(e);
             }
             Event::MonitorWait(_) | Event::MonitorWaited(_) | Event::MonitorReentered(_) => {
@@ -196,11 +196,20 @@ impl Analysis {
         self.feed_replay(event, also);
     }
 
+    fn acts(&mut self, thread: ThreadId, time: TimeNs) {
+        self.threads.acts(thread, time);
+        self.long.acts(thread, time);
+    }
+
     fn feed_wait(&mut self, event: &Event, also: &mut dyn StretchSink) {
+        match event {
+            Event::MonitorWait(e) => self.acts(e.thread, e.time),
+            Event::MonitorReentered(e) => self.acts(e.thread, e.time),
+            _ => {}
+        }
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         match event {
             Event::MonitorWait(e) => {
-                context.threads.acts(e.thread, e.time);
                 if self.has_virtual {
                     self.unmounted.waits(e.thread, (e.lock, e.chain), e.time, None);
                 }
@@ -217,7 +226,6 @@ impl Analysis {
                 }
             }
             Event::MonitorReentered(e) => {
-                context.threads.acts(e.thread, e.time);
                 self.waits.reentered(e, &mut context);
             }
             _ => {}
@@ -247,7 +255,7 @@ impl Analysis {
             Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
             Event::ThreadEnd(e) => {
                 self.threads.ended(e.thread, e.time);
-                self.long.ended(e.thread);
+                self.long.acts(e.thread, e.time);
             }
             Event::LongContention(seen) => self.long.add(seen),
             Event::StopTheWorld(_) => self.feed_replay(event, also),
@@ -279,7 +287,12 @@ impl Analysis {
             }
             Event::OwnerSample(seen) => self.add_owner_sample(seen),
             Event::Lost(cause, count) => {
-                self.drops_events |= matches!(cause, Loss::BufferFull | Loss::Unfinished | Loss::WriteFailed);
+                if matches!(cause, Loss::BufferFull | Loss::Unfinished | Loss::WriteFailed) {
+                    self.drops_events = true;
+                    if *count > 0 {
+                        self.long.forget();
+                    }
+                }
                 // Some threads' events were read beyond the last watermark, others' were not.
                 self.is_unfinished |= *cause == Loss::Unfinished && *count > 0;
                 *self.losses.entry(*cause).or_default() += count;
@@ -392,12 +405,12 @@ impl Analysis {
         match event {
             Event::ParkBegin(e) => {
                 self.numbered |= e.seq.is_some();
-                self.threads.acts(e.thread, e.time);
+                self.acts(e.thread, e.time);
             }
-            Event::Unpark(e) => self.threads.acts(e.thread, e.time),
+            Event::Unpark(e) => self.acts(e.thread, e.time),
             Event::Park(park) => {
                 self.numbered |= park.seq.is_some();
-                self.threads.acts(park.thread, park.time);
+                self.acts(park.thread, park.time);
                 self.add_park(park, event);
             }
             _ => {}
@@ -587,8 +600,6 @@ impl Analysis {
     pub fn snapshot(&mut self) -> Report {
         let mut open = Vec::new();
         self.long.complete(&mut open, |thread| self.threads.active(thread));
-        // Here it is not known which of them were seen to begin.
-        open.iter_mut().for_each(|stretch| stretch.is_older_than_recording = false);
         open.retain(|stretch| self.accepts(stretch.thread));
         self.report(&open, None)
     }

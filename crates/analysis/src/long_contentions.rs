@@ -1,42 +1,78 @@
-//! Contentions that have not ended: who owns their locks was read for them, and once more at the end.
+//! Contentions that go on: who owns their locks was read for them now and then, and once more at the end.
 
 use crate::monitor::OpenContention;
 use headway_model::event::LongContention;
 use headway_model::{ThreadId, TimeNs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// What was read last of a thread's contention.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    last: LongContention,
+    /// The owner that was read last, and when.
+    owner: (ThreadId, TimeNs),
+}
+
 /// The last one of each thread: as many as there are threads.
 #[derive(Debug, Default)]
 pub(crate) struct LongContentions {
-    by_thread: FxHashMap<ThreadId, LongContention>,
+    by_thread: FxHashMap<ThreadId, Seen>,
 }
 
 impl LongContentions {
-    pub fn add(&mut self, seen: &LongContention) {
-        self.by_thread.insert(seen.thread, *seen);
+    pub fn add(&mut self, read: &LongContention) {
+        let earlier = self.by_thread.get(&read.thread).filter(|seen| is_same(&seen.last, read)).map(|seen| seen.owner);
+        let owner = match earlier {
+            Some(earlier) if read.owner.is_none() => earlier,
+            _ => (read.owner, read.time),
+        };
+        self.by_thread.insert(read.thread, Seen { last: *read, owner });
     }
 
-    pub fn ended(&mut self, thread: ThreadId) {
-        self.by_thread.remove(&thread);
+    /// The thread did something: it is blocked no more.
+    #[inline]
+    pub fn acts(&mut self, thread: ThreadId, time: TimeNs) {
+        if !self.by_thread.is_empty() && self.by_thread.get(&thread).is_some_and(|seen| time > seen.last.time) {
+            self.by_thread.remove(&thread);
+        }
     }
 
-    /// Adds to the contentions that have not ended what was read for them, and those whose begin was before
-    /// the recording. `active` says when a thread was last seen to do something.
+    /// Events were dropped: nobody is known to be still blocked.
+    pub fn forget(&mut self) {
+        self.by_thread.clear();
+    }
+
+    /// Adds to the contentions that have not ended what was read for them, and those that are not known yet. `active` says
+    /// when a thread was last seen to do something.
     pub fn complete(&self, open: &mut Vec<OpenContention>, active: impl Fn(ThreadId) -> TimeNs) {
         for contention in open.iter_mut() {
-            let seen = self.by_thread.get(&contention.thread).filter(|seen| is_of(seen, contention));
+            let seen = self.by_thread.get(&contention.thread).filter(|seen| is_of(&seen.last, contention));
             seen.into_iter().for_each(|seen| add(seen, contention));
         }
         let known: FxHashSet<ThreadId> = open.iter().map(|contention| contention.thread).collect();
-        let others = self.by_thread.values().filter(|seen| !known.contains(&seen.thread));
-        open.extend(others.filter(|seen| active(seen.thread) <= seen.time).map(|seen| {
-            let LongContention { time, start, thread, lock, chain, owner } = *seen;
-            let owner_seen = if owner.is_some() { time } else { TimeNs(0) };
-            let (after_wait, is_older_than_recording) = (false, true);
-            OpenContention { thread, chain, lock, start, owner, owner_seen, after_wait, is_older_than_recording }
+        let others = self.by_thread.values().filter(|seen| !known.contains(&seen.last.thread));
+        open.extend(others.filter(|seen| active(seen.last.thread) <= seen.last.time).map(|seen| {
+            let LongContention { start, thread, lock, chain, is_older, .. } = seen.last;
+            let (owner, owner_from) = seen.owner;
+            OpenContention {
+                thread,
+                chain,
+                lock,
+                start,
+                owner,
+                owner_from,
+                owner_until: owner_from,
+                is_read: true,
+                after_wait: false,
+                is_older_than_recording: is_older,
+            }
         }));
         open.sort_by_key(|contention| (contention.start, contention.thread));
     }
+}
+
+fn is_same(one: &LongContention, other: &LongContention) -> bool {
+    (one.start, one.lock) == (other.start, other.lock)
 }
 
 /// A thread that parks again and again for a lock is blocked since the first time.
@@ -44,11 +80,15 @@ fn is_of(seen: &LongContention, contention: &OpenContention) -> bool {
     seen.lock == contention.lock && seen.start >= contention.start
 }
 
-fn add(seen: &LongContention, contention: &mut OpenContention) {
+fn add(seen: &Seen, contention: &mut OpenContention) {
+    contention.is_read = true;
+    contention.is_older_than_recording = seen.last.is_older;
     if contention.chain.is_none() {
-        contention.chain = seen.chain;
+        contention.chain = seen.last.chain;
     }
-    if seen.owner.is_some() && (contention.owner.is_none() || seen.time >= contention.owner_seen) {
-        contention.set_owner((seen.owner, seen.time));
+    let (owner, time) = seen.owner;
+    if owner.is_some() && (contention.owner.is_none() || time >= contention.owner_from) {
+        let until = if owner == contention.owner { contention.owner_until.max(time) } else { time };
+        contention.set_owner((owner, time, until));
     }
 }

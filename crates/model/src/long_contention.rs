@@ -19,4 +19,6 @@ pub struct LongContention {
     pub chain: ChainId,
     /// The owner at `time`; `NONE` if not known.
     pub owner: ThreadId,
+    /// True if it began before the recording; `start` is when it was found then.
+    pub is_older: bool,
 }

@@ -14,10 +14,10 @@ impl Drain {
     /// Brings everything into the file. That it cannot be written is said by `status`,
     /// and by the recording itself as soon as it can.
     pub(super) fn write_out(&mut self, watermark: TimeNs) {
+        self.recorded.notes.clear();
         let Some(writer) = &mut self.writer else { return };
         let written = writer.flush(&self.dictionary, watermark);
         self.recorded.unwritten = writer.lost();
-        self.recorded.notes.clear();
         if !writer.is_in_place() {
             let path = writer.path().display();
             self.recorded.notes.push(format!(

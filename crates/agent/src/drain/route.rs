@@ -2,6 +2,8 @@
 //! the draining thread itself has to say.
 
 use super::Drain;
+use crate::clock;
+use crate::long_contentions::Which;
 use crate::park;
 use crate::process::{self, CpuTimes};
 use headway_model::event::ThreadDef;
@@ -96,14 +98,18 @@ impl Drain {
     }
 
     /// Who owns the locks for which threads have been blocked for long.
-    pub(super) fn tell_long_contentions(&mut self, now: TimeNs, is_end: bool) {
-        if self.agent.pressure.is_sparing() {
+    pub(super) fn tell_long_contentions(&mut self, which: Which) {
+        if !self.monitors || self.agent.pressure.is_sparing() {
             return;
         }
         let mut events = Vec::new();
-        self.long.look(self.agent, now, is_end, &mut |event| events.push(event));
+        self.long.look(self.agent, clock::now(), which, &mut |event| events.push(event));
         for event in events {
-            self.take_event(&event);
+            match event {
+                // Smaller numbers of its lock may still be on their way.
+                Event::MonitorEnter(_) => self.late.push(event),
+                event => self.take_event(&event),
+            }
         }
     }
 

@@ -39,13 +39,15 @@ fn stack_of(blocked: &OpenContention, whose: String, names: &mut Names) -> Optio
     Some(FindingStack { whose, frames: names.acting_text(path) })
 }
 
-/// Circles among the blocked threads: each waits for the next one's lock.
+/// Circles among the blocked threads: each waits for the next one's lock. Where owners were read, only among those of
+/// which they were: a thread that gives up after some time is in no deadlock.
 fn circles(open: &[OpenContention]) -> Vec<Vec<OpenContention>> {
-    let by_thread: FxHashMap<ThreadId, &OpenContention> =
-        open.iter().map(|blocked| (blocked.thread, blocked)).collect();
+    let were_read = open.iter().any(|blocked| blocked.is_read);
+    let open = || open.iter().filter(|blocked| blocked.is_read || !were_read);
+    let by_thread: FxHashMap<ThreadId, &OpenContention> = open().map(|blocked| (blocked.thread, blocked)).collect();
     let mut visited: FxHashSet<ThreadId> = FxHashSet::default();
     let mut circles = Vec::new();
-    for blocked in open {
+    for blocked in open() {
         let mut path: Vec<OpenContention> = Vec::new();
         let mut next = Some(blocked);
         while let Some(current) = next {
@@ -57,7 +59,7 @@ fn circles(open: &[OpenContention]) -> Vec<Vec<OpenContention>> {
             }
             path.push(*current);
             // An owner that was blocked by then has the lock still.
-            next = by_thread.get(&current.owner).copied().filter(|owner| owner.start <= current.owner_seen);
+            next = by_thread.get(&current.owner).copied().filter(|owner| owner.start <= current.owner_until);
         }
     }
     circles

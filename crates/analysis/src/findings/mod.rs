@@ -33,7 +33,7 @@ use crate::report::{Evidence, Finding, FindingKind, Report};
 use crate::wait_class::WaitClasses;
 pub use gist::Gist;
 use headway_model::{LockId, ThreadId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Findings of each kind shown at most.
 const MOST: usize = 5;
@@ -54,6 +54,19 @@ impl Grounds<'_> {
     /// The lock that stands for all of its group.
     fn first(&self, lock: LockId) -> LockId {
         self.groups.place(lock).and_then(|place| self.groups.get(place)).map_or(lock, |group| group.first)
+    }
+
+    /// Groups most of whose blocked time belongs to these locks.
+    fn mostly_in(&self, locks: &FxHashSet<LockId>) -> FxHashSet<usize> {
+        let mut all: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
+        for (lock, totals) in self.totals.iter().filter(|_| !locks.is_empty()) {
+            if let Some(place) = self.groups.place(*lock) {
+                let (of_these, total) = all.entry(place).or_default();
+                *of_these += if locks.contains(lock) { totals.total } else { 0 };
+                *total += totals.total;
+            }
+        }
+        all.into_iter().filter(|(_, (of_these, total))| of_these * 2 > *total).map(|(place, _)| place).collect()
     }
 
     /// How many times longer a lock's time with a known owner is than the part that was recorded one
@@ -106,15 +119,15 @@ pub(crate) fn find(
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
     let seen = seen::OfLocks::new(analysis, report, grounds);
+    let deadlocked = grounds.mostly_in(&deadlocked);
     let (mut roots, covered) = wait_for::find(analysis, report, grounds, (&seen, &deadlocked));
     let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }
     // The deadlock says it already.
-    let is_deadlocked = |place: usize| grounds.groups.get(place).is_some_and(|group| deadlocked.contains(&group.first));
     let mut places = covered_locks.iter();
-    ranked.retain(|_| !places.next().is_some_and(|place| is_deadlocked(*place)));
+    ranked.retain(|_| !places.next().is_some_and(|place| deadlocked.contains(place)));
     covered_locks.extend(covered.keys());
     let (stragglers, covered) = stragglers::find(analysis, (active_ns, range), grounds);
     roots.extend(stragglers);

@@ -19,7 +19,11 @@ pub(super) fn verdict(report: &Report) -> String {
     let ledger = &report.ledger;
     let active = ledger.active_ns();
     if let Some(stuck) = report.findings.iter().find(|finding| finding.kind == FindingKind::Deadlock) {
-        return stuck.text.clone();
+        return match report.deadlocks.len() {
+            0 | 1 => stuck.text.clone(),
+            2 => format!("{} There is another deadlock.", stuck.text),
+            all => format!("{} There are {} other deadlocks.", stuck.text, all - 1),
+        };
     }
     let ranked = |finding: &&Finding| finding.cost_ns > 0 && finding.kind != FindingKind::Stuck;
     let first = report.findings.iter().filter(ranked).max_by_key(|finding| finding.cost_ns);

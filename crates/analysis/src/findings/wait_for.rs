@@ -45,7 +45,7 @@ pub(super) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
     grounds: &Grounds<'_>,
-    (seen, deadlocked): (&OfLocks, &FxHashSet<LockId>),
+    (seen, deadlocked): (&OfLocks, &FxHashSet<usize>),
 ) -> (Vec<Finding>, Moved) {
     let chains = sorted(analysis, grounds);
     let direct = direct(analysis, grounds);
@@ -57,7 +57,7 @@ pub(super) fn find(
         if report.wait_chains.len() < KEPT {
             report.wait_chains.push(chain(path, *ns, *count, share(*ns, blocked), names));
         }
-        if deadlocked.contains(&last.lock) {
+        if grounds.groups.place(last.lock).is_some_and(|place| deadlocked.contains(&place)) {
             continue;
         }
         let root = roots.entry((last.kind, last.lock, last.method)).or_default();

@@ -46,15 +46,23 @@ impl HandOver {
         }
     }
 
-    /// Who owned the lock at the end of what was handed over last, which has not ended, and until when that is
-    /// sure; `at_begin` is the owner at its begin. Where contentions are sampled, that is all that is known
-    /// if nothing was recorded since.
-    pub fn last_owner(&self, owners: &Holders, at_begin: (ThreadId, TimeNs)) -> (ThreadId, TimeNs) {
-        let last = self.slices.last().map_or(ThreadId::NONE, |slice| owners.get(slice.holder).thread);
-        let is_unchanged = || self.slices.iter().all(|slice| slice.basis == Basis::NoMark);
-        match last.is_none() && self.schedules.any_samples() && is_unchanged() {
-            true => at_begin,
-            false => (last, TimeNs(u64::MAX)),
+    /// Who owns the lock at the end of what was handed over last, which has not ended; since when that is known, and
+    /// until when it is sure. `at_begin` is the owner at its begin. Where contentions are sampled, the owner at an instant
+    /// may have let go since, and if nothing was recorded, that at the begin is all that is known.
+    pub fn last_owner(&self, owners: &Holders, at_begin: (ThreadId, TimeNs)) -> (ThreadId, TimeNs, TimeNs) {
+        let unknown = (ThreadId::NONE, TimeNs(0), TimeNs(0));
+        let last = self.slices.last().map(|slice| (owners.get(slice.holder).thread, slice));
+        let known = last.filter(|(thread, _)| thread.is_some());
+        if !self.schedules.any_samples() {
+            return known.map_or(unknown, |(thread, slice)| (thread, slice.start, TimeNs(u64::MAX)));
+        }
+        match known {
+            Some((_, slice)) if matches!(slice.basis, Basis::Exit | Basis::LastReader) => unknown,
+            Some((thread, slice)) => (thread, slice.start, slice.start),
+            None if self.slices.iter().all(|slice| slice.basis == Basis::NoMark) => {
+                (at_begin.0, at_begin.1, at_begin.1)
+            }
+            None => unknown,
         }
     }
 

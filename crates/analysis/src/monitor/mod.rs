@@ -106,8 +106,12 @@ pub struct OpenContention {
     pub start: TimeNs,
     /// Who owns the lock now, as far as known.
     pub owner: ThreadId,
+    /// Since when that is known.
+    pub owner_from: TimeNs,
     /// Until when it surely did; later than all events if it does now.
-    pub owner_seen: TimeNs,
+    pub owner_until: TimeNs,
+    /// True if the owner was read while it went on, which is done for contentions without a time limit that last.
+    pub is_read: bool,
     /// True for a re-acquisition after `Object.wait`.
     pub after_wait: bool,
     /// True if it began before the recording; `start` is the recording's then.
@@ -115,9 +119,9 @@ pub struct OpenContention {
 }
 
 impl OpenContention {
-    /// Who owns the lock, and until when that is sure.
-    pub(crate) fn set_owner(&mut self, (owner, seen): (ThreadId, TimeNs)) {
-        (self.owner, self.owner_seen) = (owner, seen);
+    /// Who owns the lock, since when that is known, and until when it is sure.
+    pub(crate) fn set_owner(&mut self, owner: (ThreadId, TimeNs, TimeNs)) {
+        (self.owner, self.owner_from, self.owner_until) = owner;
     }
 }
 
@@ -253,7 +257,9 @@ impl MonitorReplay {
                     lock: *lock,
                     start: blocked.start,
                     owner: ThreadId::NONE,
-                    owner_seen: TimeNs(0),
+                    owner_from: TimeNs(0),
+                    owner_until: TimeNs(0),
+                    is_read: false,
                     after_wait: blocked.origin.after_wait(),
                     is_older_than_recording: false,
                 };

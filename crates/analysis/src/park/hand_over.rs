@@ -127,7 +127,9 @@ impl ParkReplay {
                     lock: *lock,
                     start: blocked.start,
                     owner: ThreadId::NONE,
-                    owner_seen: TimeNs(0),
+                    owner_from: TimeNs(0),
+                    owner_until: TimeNs(0),
+                    is_read: false,
                     after_wait: blocked.origin != Origin::Enter,
                     is_older_than_recording: false,
                 };

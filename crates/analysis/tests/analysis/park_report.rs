@@ -363,17 +363,22 @@ fn a_deadlock_is_one_where_contentions_are_sampled_too() {
     script.park(20, 2, 2, SELL, 1);
     // Worker 2 had the first lock at 10 ms. Whether it still had it when it was blocked itself, the look at 15 ms
     // does not say.
-    let look = |ms| {
-        let (time, start, thread, lock, owner) = (at(ms), at(10), ThreadId(1), LockId(1), ThreadId(2));
+    let look = |ms, thread, owner| {
+        let (time, start, lock) = (at(ms), at(10 * thread), LockId(thread));
+        let (thread, owner) = (ThreadId(thread), ThreadId(owner));
         Event::LongContention(LongContention { time, start, thread, lock, owner, ..LongContention::default() })
     };
-    let report_with = |look: Event| {
-        let events = script.events.iter().cloned().chain([look]).collect();
+    let report_with = |looks: &[Event]| {
+        let events = script.events.iter().chain(looks).cloned().collect();
         Script { events, parks: script.parks, monitors: Default::default() }.report(5_000, "lock")
     };
-    let early = report_with(look(15));
+    let late = look(1_015, 2, 1);
+    let early = report_with(&[look(15, 1, 2), late.clone()]);
     assert_eq!((early.deadlocks.len(), findings(&early, FindingKind::Stuck).len()), (0, 2));
-    let report = report_with(look(1_015));
+    // A later look that could not say it takes nothing back; one at only one of them says nothing.
+    let again = look(3_000, 1, 0);
+    assert_eq!(report_with(&[look(1_015, 1, 2)]).deadlocks.len(), 0, "worker 2 may give up");
+    let report = report_with(&[look(1_015, 1, 2), late, again]);
     assert_eq!(report.deadlocks.len(), 1);
     let deadlocks = findings(&report, FindingKind::Deadlock);
     assert!(deadlocks[0].contains("`worker-1` waits for `Inventory.lock`, owned by `worker-2`"), "{deadlocks:?}");

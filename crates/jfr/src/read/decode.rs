@@ -154,7 +154,8 @@ impl Chunk {
                 Event::Unpark(Unpark { time: start, thread, seq, chain, target: other })
             }
             kinds::LONG_CONTENTION => {
-                Event::LongContention(LongContention { time: end, start, thread, lock, chain, owner: other })
+                let is_older = number(slot!("older")) != 0;
+                Event::LongContention(LongContention { time: end, start, thread, lock, chain, owner: other, is_older })
             }
             kinds::VIRTUAL_MOUNT => Event::VirtualMount(VirtualMount {
                 time: end,

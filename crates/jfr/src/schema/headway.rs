@@ -176,6 +176,7 @@ event_types! {
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
             "lock" Pool LOCK [Label("Lock")];
             "owner" Pool THREAD [Label("Owner"), Description("The lock's owner at that moment")];
+            "older" Inline BOOLEAN [Label("Older"), Description("The thread was blocked already when the recording began")];
         },
         &[LOCKS, Label("Long Contention"), Description("A thread has been blocked on a monitor for long and still is")];
     SHORT_PARKS = 99, "headway.ShortParks", fields! {

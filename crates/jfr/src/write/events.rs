@@ -316,6 +316,7 @@ impl Context<'_> {
             o.varint(self.constants.stack(e.chain));
             o.varint(e.lock.0);
             o.varint(self.constants.thread(e.owner));
+            o.byte(u8::from(e.is_older));
         });
     }
 

@@ -196,6 +196,7 @@ pub fn events() -> Vec<Event> {
             lock: BLOCKER,
             chain: WAIT_CHAIN,
             owner: VIRTUAL,
+            is_older: true,
         }),
         Event::VirtualMount(VirtualMount {
             time: at(67),
