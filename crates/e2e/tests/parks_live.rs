@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// What every blocker says, and nothing else but its name.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "thread",
     "stack",
     "class",
@@ -32,6 +32,7 @@ const KEYS: [&str; 16] = [
     "real_life_util",
     "thread_life_util",
     "name",
+    "idle",
 ];
 const LOCK: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 /// How long a waiter of the program stands in line, in ms.
