@@ -46,6 +46,7 @@ use std::time::{Duration, Instant};
 /// How often partly filled buffers are drained and the file is flushed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
+/// What goes on is reported again once in so many flushes.
 const FLUSHES_PER_MINUTE: u64 = 60;
 
 /// What has been recorded so far.

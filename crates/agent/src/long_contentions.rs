@@ -108,7 +108,7 @@ impl LongContentions {
             if let Some(owner) = owner {
                 let Some((lock, chain)) = self.place(agent, slot, &blocked, take) else { continue };
                 let (start, is_older) = (blocked.start, blocked.is_older);
-                if blocked.lock.is_none() && !is_known(&blocked) {
+                if blocked.lock.is_none() && slot.found_lock.load(Ordering::Relaxed) == 0 {
                     slot.found_lock.store(lock.0, Ordering::Relaxed);
                     take(Event::MonitorEnter(enter(agent, thread, start, (lock, chain))));
                 }
@@ -143,8 +143,10 @@ impl LongContentions {
         let found = self.found.get(&slot.thread())?;
         let chain = found.chain;
         let monitor = blocked.monitor?;
-        let known = agent.locks.at_address(locks::lane(slot.vm_thread()), monitor).map(|lock| lock.id());
-        if let Some(lock) = known.or_else(|| self.unknown.get(&monitor).copied()) {
+        // Its begin was recorded as one of this lock.
+        let recorded = Some(LockId(slot.found_lock.load(Ordering::Relaxed))).filter(|lock| lock.is_some());
+        let pinned = || agent.locks.at_address(locks::lane(slot.vm_thread()), monitor).map(|lock| lock.id());
+        if let Some(lock) = recorded.or_else(pinned).or_else(|| self.unknown.get(&monitor).copied()) {
             return Some((lock, chain));
         }
         if self.unknown.len() >= MAX_UNKNOWN {

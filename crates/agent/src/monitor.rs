@@ -248,8 +248,9 @@ fn entered_at_last(agent: &'static Agent, jni: Jni, current: &Current, object: R
         return;
     }
     let recorded = LockId(current.slot.found_lock.swap(0, Ordering::Relaxed));
-    let recorded = (recorded.is_some()).then(|| agent.locks.by_id(recorded)).flatten();
-    let lock = recorded.or_else(|| agent.locks.of_object(agent, jni, object)).filter(|_| start != TimeNs(0));
+    // The lock is held: the VM is asked only where nothing else says which one it is.
+    let find = || agent.locks.by_id(recorded).or_else(|| agent.locks.of_object(agent, jni, object));
+    let lock = (start != TimeNs(0)).then(find).flatten();
     let Some(lock) = lock else { return agent.losses.add(Loss::UnpairedEntered, 1) };
     let entered = MonitorEntered {
         time,

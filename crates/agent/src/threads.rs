@@ -217,6 +217,7 @@ impl Slot {
         self.notifier.store(0, Ordering::Relaxed);
         self.notified_in.store(0, Ordering::Relaxed);
         self.found_blocked.store(0, Ordering::Relaxed);
+        self.found_lock.store(0, Ordering::Relaxed);
         self.parks.reset();
         self.observed.reset();
         self.exchanged.clear();
