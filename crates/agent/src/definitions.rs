@@ -142,6 +142,11 @@ impl Definitions {
         self.push(Event::ParkBegin(begin));
     }
 
+    /// Adds the begin of a wait that was under way when the recording began.
+    pub fn found_waiting(&self, begin: Event) {
+        self.push(begin);
+    }
+
     /// Takes what has been defined since the last call.
     pub fn take(&self) -> Vec<Definition> {
         std::mem::take(&mut self.lock().queue)

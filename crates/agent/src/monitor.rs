@@ -219,7 +219,8 @@ fn enter_of(agent: &Agent, thread: ThreadId, begun: Begun) -> Option<Event> {
     Some(Event::MonitorEnter(MonitorEnter { time, thread, lock, seq, ..MonitorEnter::default() }))
 }
 
-fn wait_of(thread: ThreadId, begun: Begun) -> Event {
+/// The begin of an `Object.wait`.
+pub fn wait_of(thread: ThreadId, begun: Begun) -> Event {
     let Begun { start: time, lock, seq, chain, argument, .. } = begun;
     Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout: DurationNs(argument) })
 }
@@ -404,19 +405,23 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
 }
 
 /// JVMTI `MonitorWaited`: the wait is over, the monitor not yet owned again.
-pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, timed_out: jboolean) {
+pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timed_out: jboolean) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     let time = clock::now();
     let begun = match current.is_virtual {
         true => agent.virtuals.end_wait(current.thread),
-        false if agent.sampling.is_used() => slot.wait.finish(),
+        false if agent.sampling.is_used() || slot.wait.is_without_lock() => slot.wait.finish(),
         false => slot.wait.end(),
     };
-    // A wait that was under way when the recording began is no loss: nobody
-    // blocked on it.
     let Some(mut begun) = begun else { return };
-    let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    let lock = match begun.lock.is_none() {
+        // It was under way when the recording began.
+        true => agent.locks.of_object(agent, jni, object),
+        false => agent.locks.by_id(begun.lock),
+    };
+    let Some(lock) = lock else { return };
+    begun.lock = lock.id();
     let reenter = if current.is_virtual { agent.virtuals.reentering(current.thread) } else { None };
     let notifier = match current.is_virtual {
         false => ThreadId(slot.notifier.swap(0, Ordering::Relaxed)),

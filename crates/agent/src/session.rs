@@ -16,7 +16,7 @@ use crate::reply::{self, DegradedMechanism, JvmFacts, MechanismState, Reply};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
-use crate::{clock, process, recompile, thread_events, vm};
+use crate::{clock, found_waiting, process, recompile, thread_events, vm};
 use headway_jfr::IfTaken;
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
@@ -263,13 +263,14 @@ fn begin(
         (true, None) => Counting::Only,
     });
     agent.definitions.set_wanted(true);
-    thread_events::define_all(agent, jni, options.wants("monitor") && !agent.pressure.is_sparing());
+    let waiting = thread_events::define_all(agent, jni, options.wants("monitor") && !agent.pressure.is_sparing());
     let drain = drain::spawn(drain).map_err(StartError::Thread);
     let drain = drain.inspect_err(|_| {
         agent.definitions.set_wanted(false);
         unprepare(agent);
     })?;
     agent.set_recording(true);
+    found_waiting::report(agent, waiting);
     steal::api::set_active(jni, options.wants("steal") || options.wants("causal"));
     let eager = plan.filter(|plan| plan.eager);
     let sampler = plan.and_then(|plan| {

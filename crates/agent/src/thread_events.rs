@@ -2,6 +2,7 @@
 
 use crate::agent::{Agent, Observer};
 use crate::clock;
+use crate::found_waiting::{self, Waiting};
 use crate::jni::{Jni, Ref};
 use crate::long_contentions;
 use crate::observing::observer;
@@ -60,9 +61,11 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
 /// For so long it is asked where threads are blocked when a recording begins.
 const ASKING: Duration = Duration::from_millis(500);
 
-/// Enters and defines every platform thread: a recording begins. Where threads are blocked is asked if `asks_where`.
-pub fn define_all(agent: &'static Agent, jni: Jni, asks_where: bool) {
+/// Enters and defines every platform thread: a recording begins. Where threads are blocked or wait is asked if
+/// `asks_where`. Returns those that are in `Object.wait`.
+pub fn define_all(agent: &'static Agent, jni: Jni, asks_where: bool) -> Vec<Waiting> {
     let begun = Instant::now();
+    let mut waiting = Vec::new();
     for thread in agent.jvmti.all_threads().unwrap_or_default() {
         let vm_thread = agent.java.vm_thread(jni, thread);
         if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
@@ -71,14 +74,19 @@ pub fn define_all(agent: &'static Agent, jni: Jni, asks_where: bool) {
             if !park::under_way::find(agent, jni, slot, thread, state) {
                 agent.pressure.found.note(slot.thread(), vm_thread, state, now);
             }
+            let asks = || asks_where && begun.elapsed() < ASKING;
+            if asks() {
+                waiting.extend(found_waiting::find(agent, jni, slot, thread, state));
+            }
             let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
-            if is_blocked && asks_where && begun.elapsed() < ASKING {
+            if is_blocked && asks() {
                 long_contentions::note(agent, jni, slot, thread);
             }
             slot.found_blocked_on(agent.hotspot.pending_monitor(vm_thread), if is_blocked { now } else { TimeNs(0) });
         }
         jni.forget(thread);
     }
+    waiting
 }
 
 /// Threads that are blocked on a monitor since before the recording and of which nothing else is recorded; `is_known` says

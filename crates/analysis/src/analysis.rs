@@ -525,6 +525,7 @@ impl Analysis {
     /// The same, and hands the contentions that had not ended to `also`.
     pub fn finish_to(mut self, also: &mut dyn StretchSink) -> Report {
         let end = self.latest;
+        let read = self.long.owners(&self.owners, &mut self.names);
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
@@ -545,9 +546,9 @@ impl Analysis {
         let is_end_unknown = self.drops_events || self.is_unfinished;
         let dropped_until = if is_end_unknown { end } else { self.dropped_until };
         let active = |thread| threads.active(thread).max(dropped_until);
-        let mut open = self.replay.finish(end, active, &mut collector);
+        let mut open = self.replay.finish_with(end, active, &read, &mut collector);
         let holders = self.replay.holders_mut();
-        open.extend(self.park.finish(end, active, holders, &mut collector));
+        open.extend(self.park.finish(end, active, &read, holders, &mut collector));
         self.long.complete(&mut open, active);
         self.take_park_waits(also);
         self.end_waits(end, &open);

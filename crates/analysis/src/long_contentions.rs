@@ -1,6 +1,9 @@
 //! Contentions that go on: who owns their locks was read for them now and then, and once more at the end.
 
-use crate::monitor::OpenContention;
+use crate::method::Owners;
+use crate::monitor::going::{ReadOwner, ReadOwners};
+use crate::monitor::{OpenContention, Owner};
+use crate::names::Names;
 use headway_model::event::LongContention;
 use headway_model::{ThreadId, TimeNs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,6 +14,8 @@ struct Seen {
     last: LongContention,
     /// The owner that was read last, and when.
     owner: (ThreadId, TimeNs),
+    /// Since when no other one was read; the contention's begin if none ever was.
+    only_since: TimeNs,
 }
 
 /// The last one of each thread: as many as there are threads.
@@ -21,12 +26,32 @@ pub(crate) struct LongContentions {
 
 impl LongContentions {
     pub fn add(&mut self, read: &LongContention) {
-        let earlier = self.by_thread.get(&read.thread).filter(|seen| is_same(&seen.last, read)).map(|seen| seen.owner);
-        let owner = match earlier {
-            Some(earlier) if read.owner.is_none() => earlier,
-            _ => (read.owner, read.time),
+        let earlier = self.by_thread.get(&read.thread).filter(|seen| is_same(&seen.last, read));
+        let (owner, only_since) = match earlier {
+            Some(earlier) if read.owner.is_none() => (earlier.owner, earlier.only_since),
+            Some(earlier) if earlier.owner.0.is_some() && earlier.owner.0 != read.owner => {
+                ((read.owner, read.time), read.time)
+            }
+            Some(earlier) => ((read.owner, read.time), earlier.only_since),
+            None => ((read.owner, read.time), read.start),
         };
-        self.by_thread.insert(read.thread, Seen { last: *read, owner });
+        self.by_thread.insert(read.thread, Seen { last: *read, owner, only_since });
+    }
+
+    /// Who owns the locks that threads are blocked on, with the stacks that `owners` has of them.
+    pub fn owners(&self, owners: &Owners, names: &mut Names) -> ReadOwners {
+        let known = self.by_thread.iter().filter(|(_, seen)| seen.owner.0.is_some());
+        let of = |seen: &Seen, names: &mut Names| {
+            let (lock, (thread, _), since) = (seen.last.lock, seen.owner, seen.only_since);
+            let chain = owners.last_seen(thread, since);
+            let placed = chain.map(|chain| (chain, names.owning_frame(chain, seen.last.chain)));
+            let owner = match placed {
+                Some((chain, (frame, approximate))) => Owner { lock, thread, chain, frame, approximate },
+                None => Owner::thread(lock, thread),
+            };
+            ReadOwner { owner, since }
+        };
+        known.map(|(thread, seen)| (*thread, of(seen, names))).collect()
     }
 
     /// The thread did something: it is blocked no more.

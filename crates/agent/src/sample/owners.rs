@@ -24,6 +24,7 @@ use headway_model::event::{OwnerSample, ParkLimit, Sample, SampleState};
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use headway_sample::task;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Who waits for less is not looked at.
@@ -174,14 +175,20 @@ impl Owners {
         for (place, slot) in agent.threads.iter().enumerate() {
             self.walks.place = place;
             if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
-                let (owner, unnamed) = self.owner_of_pending(slot, enter.start);
                 let still = || slot.enter.peek().is_some_and(|now| now.start == enter.start);
+                let (owner, unnamed) = self.owner_of_pending(slot, still);
                 let (place, known) = ((slot, enter.start), (enter.lock, enter.chain));
                 let chain = match lasts(enter.start, MAY_BE_STUCK_NS) {
                     true => self.chain_of(place, known, still, decoding),
                     false => enter.chain,
                 };
                 let lock = enter.lock;
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
+            } else if slot.found_blocked.load(Ordering::Relaxed) != 0 {
+                // Since before the recording.
+                let pending = || agent.hotspot.pending_monitor(slot.vm_thread());
+                let (owner, unnamed) = self.owner_of_pending(slot, || slot.is_blocked_throughout(pending()));
+                let (lock, chain) = (LockId(slot.found_lock.load(Ordering::Relaxed)), ChainId::NONE);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
             } else if let Some(park) = slot.parks.park.peek().filter(|park| is_long(park.time)) {
                 let (lock, owner) = (park.blocker, park.owner);
@@ -229,14 +236,14 @@ impl Owners {
         chain
     }
 
-    /// The owner of the monitor that a thread is blocked on since `start`, or monitor and object if the
+    /// The owner of the monitor that a thread is blocked on, or monitor and object if the
     /// monitor does not know its owner. Its address means that monitor as long as the thread is blocked; so
-    /// that is looked at afterwards.
-    fn owner_of_pending(&self, slot: &Slot, start: TimeNs) -> (ThreadId, Option<(u64, u64)>) {
+    /// whether it `still` is, is looked at afterwards.
+    fn owner_of_pending(&self, slot: &Slot, still: impl Fn() -> bool) -> (ThreadId, Option<(u64, u64)>) {
         let monitor = self.agent.hotspot.pending_monitor(slot.vm_thread());
         let owner = self.agent.owner_of(monitor);
         let object = if owner.is_some() { 0 } else { self.agent.hotspot.object_owned_by_somebody(monitor) };
-        match slot.enter.peek().is_some_and(|enter| enter.start == start) {
+        match still() {
             true => (owner, (object != 0).then_some((monitor, object))),
             false => (ThreadId::NONE, None),
         }

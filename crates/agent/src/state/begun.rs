@@ -80,6 +80,12 @@ impl Pending {
         })
     }
 
+    /// True if its lock is not known: it began before the recording.
+    #[inline]
+    pub fn is_without_lock(&self) -> bool {
+        self.lock.load(Ordering::Relaxed) == LockId::NONE.0
+    }
+
     /// Ends it.
     #[inline]
     pub fn end(&self) -> Option<Begun> {

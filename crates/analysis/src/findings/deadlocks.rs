@@ -13,13 +13,21 @@ use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// The findings, and the locks of the circles.
+/// Threads that are still blocked on a lock, and in no deadlock.
+pub(super) struct Stuck {
+    pub lock: LockId,
+    pub finding: Finding,
+    /// The same as a sentence of a finding about this lock.
+    pub still: String,
+}
+
+/// The deadlocks, the locks of the circles, and what else is still blocked.
 pub(super) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
     range: Range,
     open: &[OpenContention],
-) -> (Vec<Finding>, FxHashSet<LockId>) {
+) -> (Vec<Finding>, FxHashSet<LockId>, Vec<Stuck>) {
     let circles = circles(open);
     let mut findings = Vec::new();
     for circle in &circles {
@@ -29,8 +37,8 @@ pub(super) fn find(
         report.deadlocks.push(Deadlock { members });
     }
     let locked: FxHashSet<ThreadId> = circles.iter().flatten().map(|s| s.thread).collect();
-    findings.extend(stuck(analysis, range, open, &locked));
-    (findings, circles.iter().flatten().map(|blocked| blocked.lock).collect())
+    let locks = circles.iter().flatten().map(|blocked| blocked.lock).collect();
+    (findings, locks, stuck(analysis, range, open, &locked))
 }
 
 /// Where a thread is blocked.
@@ -98,7 +106,7 @@ fn deadlock(circle: &[OpenContention], range: Range, names: &mut Names) -> Findi
 }
 
 /// Acquisitions that lasted long and are not part of a deadlock, by lock.
-fn stuck(analysis: &mut Analysis, range: Range, open: &[OpenContention], locked: &FxHashSet<ThreadId>) -> Vec<Finding> {
+fn stuck(analysis: &mut Analysis, range: Range, open: &[OpenContention], locked: &FxHashSet<ThreadId>) -> Vec<Stuck> {
     let least = analysis.options.stuck_after.0.max(1);
     let mut by_lock: BTreeMap<LockId, Vec<&OpenContention>> = BTreeMap::new();
     for blocked in open {
@@ -106,11 +114,27 @@ fn stuck(analysis: &mut Analysis, range: Range, open: &[OpenContention], locked:
             by_lock.entry(blocked.lock).or_default().push(blocked);
         }
     }
-    let mut findings: Vec<Finding> =
-        by_lock.values().map(|blocked| stuck_on(blocked, range, &mut analysis.names)).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
-    findings.truncate(MOST);
-    findings
+    let mut all: Vec<Stuck> = by_lock
+        .iter()
+        .map(|(lock, blocked)| Stuck {
+            lock: *lock,
+            finding: stuck_on(blocked, range, &mut analysis.names),
+            still: still(blocked),
+        })
+        .collect();
+    all.sort_by_key(|stuck| std::cmp::Reverse(stuck.finding.cost_ns));
+    all.truncate(MOST);
+    all
+}
+
+/// `3 threads are still blocked, since before the recording began.`
+fn still(blocked: &[&OpenContention]) -> String {
+    let are = if blocked.len() == 1 { "is" } else { "are" };
+    let since = match blocked.iter().all(|blocked| blocked.is_older_than_recording) {
+        true => ", since before the recording began",
+        false => "",
+    };
+    format!("{} {are} still blocked{since}.", count(blocked.len() as u64, "thread"))
 }
 
 fn stuck_on(blocked: &[&OpenContention], range: Range, names: &mut Names) -> Finding {

@@ -25,6 +25,14 @@ impl Gist {
         }
     }
 
+    /// One more sentence behind what is said already.
+    pub(super) fn add(&mut self, sentence: &str) {
+        if !self.meanwhile.is_empty() {
+            self.meanwhile.push(' ');
+        }
+        self.meanwhile.push_str(sentence);
+    }
+
     /// `` Threads `request-*` ``; `Threads` where it is not one group.
     pub(super) fn subject(&self) -> &str {
         if self.who.is_empty() {

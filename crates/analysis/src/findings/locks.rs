@@ -39,6 +39,9 @@ const FEW: f64 = 0.5;
 /// Part of the blocked time whose threads are known from which on these are all of them.
 const WHOLE: f64 = 0.99;
 
+/// Locks that several threads may have at a time.
+const READ_LOCKS: [&str; 2] = ["ReentrantReadWriteLock", "StampedLock"];
+
 /// Contentions of each lock from which on it is passed from thread to thread.
 const PASSED_ON: u64 = 10;
 /// Hand-offs of a lock convoy take less in the mean.
@@ -369,7 +372,15 @@ impl Group {
             }
             (Some(_), _) => (FindingKind::SharedLock, self.shared_text(&methods, names)),
             (None, Some(_)) => (FindingKind::SharedLock, self.shared_threads_text()),
-            (None, None) => (FindingKind::SharedLock, format!("The recording does not show who owned {}.", self.it())),
+            (None, None) => (FindingKind::SharedLock, self.no_owner_text(names)),
+        }
+    }
+
+    fn no_owner_text(&self, names: &Names) -> String {
+        let text = format!("The recording does not show who owned {}", self.it());
+        match READ_LOCKS.iter().any(|class| names.lock_text(self.kind.first).contains(class)) {
+            true => format!("{text}: who has a read lock is seen only when it is released."),
+            false => format!("{text}."),
         }
     }
 

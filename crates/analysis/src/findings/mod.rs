@@ -37,6 +37,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Findings of each kind shown at most.
 const MOST: usize = 5;
+/// A finding about a lock is one about threads that are still blocked if they make up so much of it.
+const MOSTLY_STUCK: f64 = 0.9;
 
 /// What findings rest on.
 pub(crate) struct Grounds<'a> {
@@ -110,11 +112,15 @@ pub(crate) fn find(
     grounds: &Grounds<'_>,
 ) -> Vec<Finding> {
     let active_ns = report.ledger.active_ns();
-    let (mut first, deadlocked) = deadlocks::find(analysis, report, range, open);
+    let (mut first, deadlocked, mut stuck) = deadlocks::find(analysis, report, range, open);
+    let deadlocks = first.len();
     first.extend(other::blocked_throughout(report));
     first.extend(other::unreliable(report));
     let in_deadlocks = deadlocked.iter().filter_map(|lock| grounds.totals.get(lock)).map(|lock| lock.total).sum();
-    let unknown = other::unknown_owners(report).filter(|_| share(in_deadlocks, report.blocked_ns) < 0.5);
+    let is_open = |blocked: &&OpenContention| blocked.owner.is_none();
+    let open_ns = open.iter().filter(is_open).filter_map(|blocked| range.clip(blocked.start, range.to));
+    let open_ns = open_ns.map(|(start, end)| end.since(start).0).sum();
+    let unknown = other::unknown_owners(report, open_ns).filter(|_| share(in_deadlocks, report.blocked_ns) < 0.5);
     // It says what the others rest on, or a part of them.
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
@@ -128,7 +134,11 @@ pub(crate) fn find(
     // The deadlock says it already.
     let mut places = covered_locks.iter();
     ranked.retain(|_| !places.next().is_some_and(|place| deadlocked.contains(place)));
-    covered_locks.extend(covered.keys());
+    covered_locks.retain(|place| !deadlocked.contains(place));
+    let still = say_still_blocked(&mut ranked, &covered_locks, &mut stuck, grounds);
+    let stuck = still.into_iter().chain(stuck.into_iter().map(|stuck| stuck.finding));
+    first.splice(deadlocks..deadlocks, stuck);
+    covered_locks.extend(deadlocked.iter().chain(covered.keys()));
     let (stragglers, covered) = stragglers::find(analysis, (active_ns, range), grounds);
     roots.extend(stragglers);
     roots.extend(waits::find(analysis, (active_ns, range), grounds, &covered));
@@ -153,6 +163,33 @@ pub(crate) fn find(
     }
     point_to_lack_of_cpus(&mut first);
     first
+}
+
+/// Takes the findings out of `ranked` that are about threads of `stuck` above all, and says in them that these are still
+/// blocked; `places` has their groups of locks.
+fn say_still_blocked(
+    ranked: &mut Vec<Finding>,
+    places: &[usize],
+    stuck: &mut Vec<deadlocks::Stuck>,
+    grounds: &Grounds<'_>,
+) -> Vec<Finding> {
+    let mut said = Vec::new();
+    let mut places = places.to_vec();
+    stuck.retain(|one| {
+        let place = grounds.groups.place(one.lock);
+        let of_lock = places.iter().position(|of| Some(*of) == place);
+        let is_most = |at: &usize| {
+            ranked.get(*at).is_some_and(|of| one.finding.cost_ns as f64 >= MOSTLY_STUCK * of.cost_ns as f64)
+        };
+        let Some(at) = of_lock.filter(is_most) else { return true };
+        places.remove(at);
+        let mut finding = ranked.remove(at);
+        finding.text = format!("{} {}", finding.text, one.still);
+        finding.gist.add(&one.still);
+        said.push(finding);
+        false
+    });
+    said
 }
 
 /// Threads that have no CPU take locks late: a finding about hand-offs names the one about CPUs.

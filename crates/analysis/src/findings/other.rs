@@ -17,6 +17,8 @@ const LOST: f64 = 0.001;
 const BLOCKED_LONG: f64 = 0.01;
 /// Unknown owners matter from this part of the blocked time on.
 const UNKNOWN_OWNERS: f64 = 0.2;
+/// The reason of so much is the one that is named.
+const MOST_OF_IT: f64 = 0.5;
 
 /// Losses and missing mechanisms that make figures doubtful.
 pub(super) fn unreliable(report: &Report) -> Vec<Finding> {
@@ -66,8 +68,9 @@ pub(super) fn nothing_tells_of_owners(report: &Report) -> bool {
     report.recording.foreign || report.degraded.iter().any(|degraded| degraded.mechanism.starts_with("monitor"))
 }
 
-/// Owners that are not known, where threads were blocked long enough to ask.
-pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
+/// Owners that are not known, where threads were blocked long enough to ask; `open_ns` of it in contentions that had not
+/// ended when the recording ended.
+pub(super) fn unknown_owners(report: &Report, open_ns: u64) -> Option<Finding> {
     // What is only summed up has no owner on purpose.
     let told_ns = report.blocked_ns.saturating_sub(report.blocked.summed_ns);
     let unknown_ns = report.blocked.unknown_ns.saturating_sub(report.blocked.summed_ns);
@@ -83,6 +86,10 @@ pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
         Some(degraded) => degraded.reason.clone(),
         None if report.recording.foreign => {
             "the recording was not made by Headway and does not say what owners did".to_owned()
+        }
+        None if share(open_ns, without_chain) >= MOST_OF_IT => {
+            "the locks had not been released when the recording ended, and the release is what shows the owner"
+                .to_owned()
         }
         None => {
             "if a woken thread has not run yet, the JVM releases the lock without an event. This happens more often if \

@@ -40,7 +40,8 @@ struct Group {
     max: u64,
     notified: u64,
     timed_out: u64,
-    /// Time of waits that had not ended when the recording did.
+    /// Waits that had not ended when the recording did, and their time.
+    in_flight: u64,
     in_flight_ns: u64,
     /// Threads wait on several objects.
     many_locks: bool,
@@ -220,6 +221,7 @@ impl Group {
         self.max = self.max.max(site.max_ns);
         self.notified += site.notified;
         self.timed_out += site.timed_out;
+        self.in_flight += site.in_flight;
         self.in_flight_ns += site.in_flight_ns;
         self.many_locks |= site.many_locks;
         for (thread, ns) in &site.threads {
@@ -431,7 +433,9 @@ impl Group {
                 &format!(". {} of the waits ended at their planned time", percent(share(self.timed_out, self.count)));
         }
         let in_flight = share(self.in_flight_ns, self.total);
-        if in_flight >= IN_FLIGHT {
+        if self.in_flight == self.count {
+            text += ". None of them ended during the recording";
+        } else if in_flight >= IN_FLIGHT {
             text += &format!(
                 ". {} of the time belongs to waits that had not ended when the recording ended",
                 percent(in_flight)

@@ -128,6 +128,12 @@ impl Owners {
         self.kept += 1;
     }
 
+    /// The stack with which the thread was sampled last, not before `since`.
+    pub fn last_seen(&self, thread: ThreadId, since: TimeNs) -> Option<ChainId> {
+        let last = self.recent.get(&thread)?.back()?;
+        (last.time >= since && last.chain.is_some()).then_some(last.chain)
+    }
+
     /// Gives up the older half of the time that is kept.
     fn drop_older_half(&mut self) {
         let times = |at: fn(&VecDeque<Seen>) -> Option<&Seen>| {

@@ -1,6 +1,7 @@
 //! Hands stretches over: sliced, their stop-the-world time marked, and
 //! checked to add up.
 
+use super::going::{Going, ReadOwners};
 use super::holders::{HolderId, Holders};
 use super::lock::{Blocked, LockReplay};
 use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
@@ -66,16 +67,42 @@ impl HandOver {
         }
     }
 
-    /// Hands over a stretch of a lock that was replayed.
+    /// Hands over a contention of a lock that was replayed.
     pub fn give(
         &mut self,
         lock: LockId,
         replay: &mut LockReplay,
         blocked: Blocked,
-        in_flight: bool,
-        holders: &Holders,
+        owners: &Holders,
         sink: &mut impl StretchSink,
     ) {
+        self.slice(lock, replay, blocked, None, owners, sink);
+    }
+
+    /// The same for one that has not ended; `read` has the owners that were read.
+    pub fn give_open(
+        &mut self,
+        lock: LockId,
+        replay: &mut LockReplay,
+        blocked: Blocked,
+        read: &ReadOwners,
+        owners: &mut Holders,
+        sink: &mut impl StretchSink,
+    ) {
+        let going = Going::of(lock, &blocked, read, owners);
+        self.slice(lock, replay, blocked, Some(going), owners, sink);
+    }
+
+    fn slice(
+        &mut self,
+        lock: LockId,
+        replay: &mut LockReplay,
+        blocked: Blocked,
+        going: Option<Going>,
+        owners: &Holders,
+        sink: &mut impl StretchSink,
+    ) {
+        let in_flight = going.is_some();
         let mut slices = std::mem::take(&mut self.slices);
         slices.clear();
         let stretch = Stretch {
@@ -90,7 +117,7 @@ impl HandOver {
             in_flight,
             slices: &[],
             shared: None,
-            holders,
+            holders: owners,
         };
         let shared = match self.schedules.sampling(blocked.start, blocked.end) {
             Some(schedule) => {
@@ -99,6 +126,9 @@ impl HandOver {
             }
             None => replay.slice(blocked, in_flight, &mut slices),
         };
+        if let Some(going) = going {
+            going.attribute(&mut slices, owners);
+        }
         self.finish(Stretch { shared, ..stretch }, &mut slices, sink);
         self.slices = slices;
     }

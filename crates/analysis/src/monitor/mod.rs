@@ -8,6 +8,7 @@
 
 pub(crate) mod coverage;
 mod crowd;
+pub(crate) mod going;
 pub(crate) mod hand_over;
 mod holders;
 pub(crate) mod lock;
@@ -17,7 +18,7 @@ pub(crate) mod slicing;
 mod stretch;
 pub(crate) mod table;
 
-pub use holders::{Holder, HolderId, Holders, Holders as OwnersById};
+pub use holders::{Holder, Holder as Owner, HolderId, HolderId as OwnerId, Holders, Holders as OwnersById};
 #[cfg(test)]
 pub(crate) use stretch::List;
 pub(crate) use stretch::Shared;
@@ -25,6 +26,7 @@ pub use stretch::{Basis, Contention, Kind, OwnerSample, Slice, Stretch, StretchS
 
 use crate::options::Bounds;
 use crate::pauses::Pauses;
+use going::ReadOwners;
 use hand_over::{HandOver, Told};
 use headway_model::event::{MonitorEnter, MonitorEntered, MonitorReentered};
 use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
@@ -159,7 +161,7 @@ impl MonitorReplay {
         &self.holders
     }
 
-    /// The same, for the replay of parks: all holders have one numbering.
+    /// The same, for the replay of parks: all owners have one numbering.
     pub(crate) fn holders_mut(&mut self) -> &mut Holders {
         &mut self.holders
     }
@@ -239,6 +241,17 @@ impl MonitorReplay {
         active: impl Fn(ThreadId) -> TimeNs,
         sink: &mut impl StretchSink,
     ) -> Vec<OpenContention> {
+        self.finish_with(end, active, &ReadOwners::default(), sink)
+    }
+
+    /// The same; `read` has the owners that were read of what is still blocked.
+    pub(crate) fn finish_with(
+        &mut self,
+        end: TimeNs,
+        active: impl Fn(ThreadId) -> TimeNs,
+        read: &ReadOwners,
+        sink: &mut impl StretchSink,
+    ) -> Vec<OpenContention> {
         self.listed = (0..self.locks.len() as u32).collect();
         self.advance(TimeNs(u64::MAX), sink);
         let mut open = Vec::new();
@@ -264,7 +277,7 @@ impl MonitorReplay {
                     is_older_than_recording: false,
                 };
                 let seen = (blocked.owner_at_begin(), blocked.start);
-                self.hand_over.give(*lock, replay, blocked, true, &self.holders, sink);
+                self.hand_over.give_open(*lock, replay, blocked, read, &mut self.holders, sink);
                 stretch.set_owner(self.hand_over.last_owner(&self.holders, seen));
                 open.push(stretch);
             }
@@ -423,7 +436,7 @@ impl MonitorReplay {
     fn give_done(&mut self, index: u32, watermark: TimeNs, sink: &mut impl StretchSink) {
         let Some((lock, replay)) = self.locks.get_mut(index as usize) else { return };
         for blocked in replay.take_done(watermark) {
-            self.hand_over.give(*lock, replay, blocked, false, &self.holders, sink);
+            self.hand_over.give(*lock, replay, blocked, &self.holders, sink);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Contentions and their slices: what a replay hands over.
 
 use super::holders::{Holder, HolderId, Holders};
-use super::OwnersById;
+use super::{OwnerId, OwnersById};
 use crate::aggregate::Range;
 use crate::park::{ParkWait, Synchronizer};
 use crate::steal::ThreadInterval;
@@ -97,6 +97,11 @@ impl Slice {
     /// Who had the lock.
     pub const fn owner_id(&self) -> HolderId {
         self.holder
+    }
+
+    /// Says who had it.
+    pub(super) fn give_to(&mut self, owner: OwnerId, basis: Basis) {
+        (self.holder, self.basis) = (owner, basis);
     }
 }
 

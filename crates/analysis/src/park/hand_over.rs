@@ -4,6 +4,7 @@
 use super::event::{ParkEvent, ParkEventKind};
 use super::replay::{parked_of, ParkReplay, Parked};
 use super::wait::{ParkWait, Waker};
+use crate::monitor::going::ReadOwners;
 use crate::monitor::hand_over::Told;
 use crate::monitor::lock::Origin;
 use crate::monitor::{Basis, Holder, HolderId, Holders, Kind, OpenContention, Slice, Stretch, StretchSink};
@@ -107,6 +108,7 @@ impl ParkReplay {
         &mut self,
         end: TimeNs,
         active: impl Fn(ThreadId) -> TimeNs,
+        read: &ReadOwners,
         holders: &mut Holders,
         sink: &mut impl StretchSink,
     ) -> Vec<OpenContention> {
@@ -134,7 +136,7 @@ impl ParkReplay {
                     is_older_than_recording: false,
                 };
                 let seen = (blocked.owner_at_begin(), blocked.start);
-                self.hand_over.give(*lock, replay, blocked, true, holders, sink);
+                self.hand_over.give_open(*lock, replay, blocked, read, holders, sink);
                 stretch.set_owner(self.hand_over.last_owner(holders, seen));
                 open.push(stretch);
             }

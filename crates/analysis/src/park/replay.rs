@@ -279,7 +279,7 @@ impl ParkReplay {
             let Some((lock, replay)) = self.locks.get_mut(index as usize) else { continue };
             replay.note_lost(self.last_lost);
             for blocked in replay.take_done(self.watermark) {
-                self.hand_over.give(*lock, replay, blocked, false, holders, sink);
+                self.hand_over.give(*lock, replay, blocked, holders, sink);
             }
             replay.drop_marks(needed_from);
             replay.listed = replay.is_waiting();
@@ -599,7 +599,7 @@ impl ParkReplay {
     fn settle(&mut self, index: u32, holders: &Holders, sink: &mut impl StretchSink) {
         let Some((lock, replay)) = self.locks.get_mut(index as usize) else { return };
         for blocked in replay.take_done(TimeNs(u64::MAX)) {
-            self.hand_over.give(*lock, replay, blocked, false, holders, sink);
+            self.hand_over.give(*lock, replay, blocked, holders, sink);
         }
         if replay.settle(self.bounds.slices_per_stretch) {
             self.counts.folded += 1;

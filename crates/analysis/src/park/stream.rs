@@ -2,6 +2,7 @@
 
 use super::replay::{ParkCounts, ParkReplay};
 use super::wait::ParkWait;
+use crate::monitor::going::ReadOwners;
 use crate::monitor::{Holders, OpenContention, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
@@ -36,7 +37,7 @@ impl ParkStream {
         active: impl Fn(ThreadId) -> TimeNs,
         sink: &mut impl StretchSink,
     ) -> Vec<OpenContention> {
-        self.replay.finish(end, active, &mut self.holders, sink)
+        self.replay.finish(end, active, &ReadOwners::default(), &mut self.holders, sink)
     }
 
     /// The conditional waits that are over since this was called last.

@@ -1,0 +1,55 @@
+//! Platform threads that are in `Object.wait` already when a recording begins: their waits begin with the recording.
+//! JVMTI says that they wait and where, but not on which object; that is known when the wait ends.
+
+use crate::agent::Agent;
+use crate::clock;
+use crate::jni::{Jni, Ref};
+use crate::monitor;
+use crate::state::Begun;
+use crate::threads::Slot;
+use headway_hotspot::thread;
+use headway_model::TimeNs;
+use std::sync::atomic::Ordering;
+
+/// A bit of `JVMTI_THREAD_STATE`.
+const IN_OBJECT_WAIT: i32 = 0x100;
+
+/// A thread that was in `Object.wait`.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    slot: &'static Slot,
+    start: TimeNs,
+}
+
+/// Takes note of a thread of this JVMTI state, before anything is recorded. Asks the VM where it waits.
+pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, thread: Ref, state: i32) -> Option<Waiting> {
+    let is_left_out = slot.is_carrier.load(Ordering::Relaxed) || slot.is_filtered.load(Ordering::Relaxed);
+    if state & IN_OBJECT_WAIT == 0 || is_left_out {
+        return None;
+    }
+    let chain = agent.chains.of_other(agent, jni, slot, thread);
+    let start = clock::now();
+    slot.wait.begin(Begun { start, chain, ..Begun::default() });
+    Some(Waiting { slot, start })
+}
+
+/// Reports those that still wait: the recording is under way, and the end of such a wait is seen from now on. Of one that
+/// ended in between nothing is known.
+pub fn report(agent: &Agent, found: Vec<Waiting>) {
+    for Waiting { slot, start } in found {
+        let is_same = || slot.wait.peek().is_some_and(|begun| begun.start == start);
+        if !is_same() {
+            continue;
+        }
+        if !agent.vm_memory.pass(|| is_blocked(agent, slot)).unwrap_or(false) {
+            slot.wait.finish();
+        } else if let Some(begun) = slot.wait.tell(TimeNs(start.0 + 1)) {
+            agent.definitions.found_waiting(monitor::wait_of(slot.thread(), begun));
+        }
+    }
+}
+
+fn is_blocked(agent: &Agent, slot: &Slot) -> bool {
+    let known = agent.hotspot.known();
+    known.is_some_and(|known| thread::is_blocked(&known.layout, &known.memory, slot.vm_thread()))
+}
