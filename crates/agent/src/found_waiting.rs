@@ -43,7 +43,7 @@ pub fn report(agent: &Agent, found: Vec<Waiting>) {
         }
         if !agent.vm_memory.pass(|| is_blocked(agent, slot)).unwrap_or(false) {
             slot.wait.finish();
-        } else if let Some(begun) = slot.wait.tell(TimeNs(start.0 + 1)) {
+        } else if let Some(begun) = slot.wait.report(TimeNs(start.0 + 1)) {
             agent.definitions.found_waiting(monitor::wait_of(slot.thread(), begun));
         }
     }

@@ -210,7 +210,7 @@ pub fn report_sampled(agent: &Agent, slot: &Slot, before: TimeNs) -> impl Iterat
 /// What began before `before` without a number, and goes on.
 fn tell_sampled(pending: &Pending, before: TimeNs) -> Option<Begun> {
     pending.peek().filter(|begun| begun.seq.is_none() && begun.start < before)?;
-    pending.tell(before).filter(|begun| begun.seq.is_none())
+    pending.report(before).filter(|begun| begun.seq.is_none())
 }
 
 fn enter_of(agent: &Agent, thread: ThreadId, begun: Begun) -> Option<Event> {

@@ -701,11 +701,11 @@ mod tests {
     #[test]
     fn a_begin_is_told_once_and_its_end_knows() {
         let pending = Pending::default();
-        assert!(pending.tell(TimeNs(9)).is_none() && pending.finish().is_none());
+        assert!(pending.report(TimeNs(9)).is_none() && pending.finish().is_none());
         let begun = Begun { start: TimeNs(5), lock: LockId(3), ..Begun::default() };
         pending.begin(begun);
-        assert_eq!(pending.tell(TimeNs(5)), None, "its thread may have begun something since");
-        assert_eq!((pending.tell(TimeNs(6)), pending.tell(TimeNs(6))), (Some(begun), None));
+        assert_eq!(pending.report(TimeNs(5)), None, "its thread may have begun something since");
+        assert_eq!((pending.report(TimeNs(6)), pending.report(TimeNs(6))), (Some(begun), None));
         let reported = Some(Begun { is_reported: true, ..begun });
         assert_eq!((pending.peek(), pending.finish(), pending.peek()), (reported, reported, None));
         pending.begin(begun);

@@ -107,7 +107,7 @@ pub fn sums(agent: &Agent, take: &mut impl FnMut(Event)) -> bool {
 /// Tells of the thread that has been blocked since before `watermark`. After its
 /// buffer was collected: what it did before is in there.
 pub fn begins(slot: &Slot, watermark: TimeNs) -> Option<Event> {
-    let Begun { start, lock, chain, .. } = slot.enter.tell(watermark)?;
+    let Begun { start, lock, chain, .. } = slot.enter.report(watermark)?;
     let enter = MonitorEnter { time: start, thread: slot.thread(), lock, chain, ..MonitorEnter::default() };
     Some(Event::MonitorEnter(enter))
 }

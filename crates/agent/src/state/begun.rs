@@ -104,7 +104,7 @@ impl Pending {
 
     /// What began before a moment and goes on, once: the draining thread records it.
     /// If the exchange succeeds, what was read before belongs to this begin.
-    pub fn tell(&self, before: TimeNs) -> Option<Begun> {
+    pub fn report(&self, before: TimeNs) -> Option<Begun> {
         let begun = self.peek().filter(|begun| begun.start < before)?;
         let (unreported, reported) = (begun.start.0, begun.start.0 | REPORTED);
         self.start.compare_exchange(unreported, reported, Ordering::AcqRel, Ordering::Relaxed).is_ok().then_some(begun)

@@ -1,7 +1,7 @@
 //! Who owns the lock of a contention that has not ended, as was read while it went on.
 
 use super::lock::Blocked;
-use super::stretch::{Basis, Slice};
+use super::{Basis, Slice};
 use super::{Owner, OwnerId, OwnersById};
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;

@@ -10,6 +10,8 @@ use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
 
+mod never_released;
+
 const MS: u64 = 1_000_000;
 const SYNC: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
@@ -387,60 +389,6 @@ fn a_deadlock_is_one_where_contentions_are_sampled_too() {
     assert_eq!(report.deadlocks.len(), 1);
     let deadlocks = findings(&report, FindingKind::Deadlock);
     assert!(deadlocks[0].contains("`worker-1` waits for `Inventory.lock`, owned by `worker-2`"), "{deadlocks:?}");
-}
-
-/// Two workers are blocked on a monitor all the time, since before the recording. Worker 2 was read to own it.
-fn never_released(owner_chain: u64) -> Report {
-    let mut script = Script::new();
-    for worker in [1, 3] {
-        script.enter(0, worker, 3, 0);
-    }
-    for ms in (0..1_000).step_by(20) {
-        let (time, weight, thread) = (at(ms), DurationNs(20 * MS), ThreadId(2));
-        let (chain, state) = (ChainId(owner_chain), SampleState::Waiting);
-        let sample = Sample { time, thread, chain, state, weight, cpu: None };
-        let (lock, waiter_chain) = (LockId(3), ChainId::NONE);
-        script.events.push(Event::OwnerSample(OwnerSample { sample, lock, waiter_chain, waiters: 2 }));
-    }
-    for worker in [1, 3] {
-        let (time, start, chain) = (at(1_000), at(0), ChainId(ENTER));
-        let (thread, lock, owner) = (ThreadId(worker), LockId(3), ThreadId(2));
-        let look = LongContention { time, start, thread, lock, chain, owner, is_older: true };
-        script.events.push(Event::LongContention(look));
-    }
-    script.report(1_000, "owner-method")
-}
-
-#[test]
-fn a_lock_that_nobody_releases_has_the_owner_that_was_read_and_what_that_was_seen_to_do() {
-    let report = never_released(POST);
-    assert_eq!((report.blocked.owner_thread_ns, report.blocked.unknown_ns, report.findings.len()), (0, 0, 1));
-    let owned = "`Ledger.book` owned it for 100 % of that time, called from `Server.handle` in thread `worker-2`. For 100 % \
-                 of the time for which `Ledger.book` blocked others, it was in `Socket.read`, called from `Ledger.post` \
-                 (estimated from samples). 2 threads are still blocked, since before the recording began.";
-    assert!(report.findings[0].text.ends_with(owned), "{}", report.findings[0].text);
-    assert!(
-        report.verdict.ends_with(
-            "`Ledger.book` in thread `worker-2` owned it for 100 % of that time, mostly in `Socket.read`, called from \
-             `Ledger.post`. 2 threads are still blocked, since before the recording began."
-        ),
-        "{}",
-        report.verdict
-    );
-    let owner = &report.rows[0];
-    assert_eq!((owner.approximate_ns, owner.total_ns), (0, report.blocked_ns));
-}
-
-#[test]
-fn where_the_owner_is_in_another_method_its_outermost_one_is_taken_for_a_guess() {
-    let report = never_released(FLUSH);
-    let text = &report.findings[0].text;
-    assert!(
-        text.contains("`Journal.run` owned it for 100 % of that time, called from `Thread.run` in thread `worker-2`."),
-        "{text}"
-    );
-    let owner = &report.rows[0];
-    assert_eq!(owner.approximate_ns, owner.total_ns);
 }
 
 #[test]
