@@ -18,6 +18,7 @@ mod phases;
 mod seen;
 mod steal;
 mod stragglers;
+mod unended;
 mod verdict;
 mod wait_for;
 mod waits;

@@ -240,7 +240,7 @@ fn add(doings: &mut Doings, activity: &OwnerActivity) {
 }
 
 /// `pkg.Class.method` of `pkg.Class.method:12`.
-fn without_line(frame: &str) -> &str {
+pub(super) fn without_line(frame: &str) -> &str {
     match frame.rsplit_once(':') {
         Some((method, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => method,
         _ => frame,
@@ -248,7 +248,7 @@ fn without_line(frame: &str) -> &str {
 }
 
 /// `Class.method` of `pkg.Class.method`.
-fn short(full: &str) -> String {
+pub(super) fn short(full: &str) -> String {
     let (class, method) = full.rsplit_once('.').unwrap_or(("", full));
     let class = class.rsplit('.').next().unwrap_or(class);
     if class.is_empty() {

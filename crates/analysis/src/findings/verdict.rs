@@ -1,6 +1,7 @@
 //! What is wrong, in one sentence.
 
 use super::steal::OTHERS;
+use super::unended;
 use super::words::percent;
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
@@ -63,20 +64,25 @@ pub(super) fn verdict(report: &Report) -> String {
         };
     }
     if active == 0 {
-        return "No bottleneck: no thread of the application was active.".to_owned();
+        return with_never_woken(report, "No bottleneck: no thread of the application was active.".to_owned());
     }
     let unknown = part(ledger.ns(EntryKind::Unknown));
     if unknown >= BOUND {
-        return mostly_unknown(report, unknown);
+        return with_never_woken(report, mostly_unknown(report, unknown));
     }
     let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
-    match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
+    let none = match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
         Some((spent, saying)) => saying.replacen("{}", &percent(spent), 1),
         None => format!(
             "No bottleneck: no lock, wait or lack of CPU costs {} of the active thread time or more.",
             percent(MATTERS)
         ),
-    }
+    };
+    with_never_woken(report, none)
+}
+
+fn with_never_woken(report: &Report, said: String) -> String {
+    unended::never_woken(report).map_or(said.clone(), |idle| format!("{said} {idle}"))
 }
 
 /// No lock and no wait matters, but what is known is the smaller part.

@@ -5,7 +5,7 @@
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
-use super::{evidence, of_active, part_of_active, Gist, Grounds, MOST};
+use super::{evidence, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
@@ -273,6 +273,18 @@ impl Group {
         if let Some(did) = &did {
             text = format!("{text} {did}");
         }
+        let mut gist = self.gist(method, others.as_ref(), names);
+        if self.in_flight == self.count {
+            gist.add("None of these waits ended during the recording.");
+            let waits_for_result = self.entry == EntryKind::WaitResult;
+            let path = self.path().filter(|_| waits_for_result);
+            let pool =
+                path.and_then(|path| unended::whole_pool(&self.threads, path, (lives.threads, lives.range), names));
+            if let Some(pool) = pool {
+                text = format!("{text} {pool}");
+                gist.add(&pool);
+            }
+        }
         let mut evidence = self.evidence();
         evidence.extend(others.as_ref().and_then(|others| others.doings.evidence()));
         Some(Finding {
@@ -284,7 +296,7 @@ impl Group {
             cost_ns: self.total,
             share: part,
             evidence,
-            gist: self.gist(method, others.as_ref(), names),
+            gist,
             advice: None,
         })
     }

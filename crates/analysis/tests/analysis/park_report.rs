@@ -10,6 +10,7 @@ use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
 
+mod never_ended;
 mod never_released;
 
 const MS: u64 = 1_000_000;
@@ -44,6 +45,8 @@ const NETTY: u64 = 24;
 const ACCEPT: u64 = 25;
 const POST: u64 = 26;
 const FLUSH: u64 = 27;
+const RESULT: u64 = 28;
+const OWN_LOOP: u64 = 29;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -68,6 +71,7 @@ impl Script {
         events.push(lock(5, "com.acme.Mutex$Sync", 0xa5, ""));
         events.extend((1..=6).map(|id| thread(20 + id, &format!("part-{id}"))));
         events.push(lock(40, CONDITION, 0xc0, ""));
+        events.extend((41_u32..47).map(|id| lock(id.into(), "java.util.concurrent.FutureTask", 0xc0 + id, "")));
         events.extend((6..30).map(|id| lock(id.into(), "java.util.concurrent.CountDownLatch$Sync", 0xa0 + id, "")));
         let mut naming = Naming::new();
         let park = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park";
@@ -102,6 +106,8 @@ impl Script {
             (ACCEPT, format!("{park} AQS.acquireSharedInterruptibly org.apache.tomcat.util.threads.LimitLatch.countUpOrAwait org.apache.tomcat.util.net.AbstractEndpoint.countUpOrAwaitConnection org.apache.tomcat.util.net.Acceptor.run java.lang.Thread.run")),
             (POST, "java.net.Socket.read com.acme.Ledger.post com.acme.Ledger.book com.acme.Server.handle".to_owned()),
             (FLUSH, "java.net.Socket.read com.acme.Journal.flush com.acme.Journal.run java.lang.Thread.run".to_owned()),
+            (RESULT, format!("{park} j.FutureTask.awaitDone j.FutureTask.get com.acme.Orders.price com.acme.Orders.order j.ThreadPoolExecutor.runWorker j.ThreadPoolExecutor$Worker.run java.lang.Thread.run")),
+            (OWN_LOOP, "java.lang.Object.wait com.acme.Pool.take com.acme.Client.run java.lang.Thread.run".to_owned()),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {
             naming.chain(id, &frames, 1);
