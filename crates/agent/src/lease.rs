@@ -24,6 +24,10 @@ use std::time::{Duration, Instant};
 
 /// How often the lock is tried.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// After so long, a command line that lives has taken the reply.
+const TAKES_REPLY_WITHIN: Duration = Duration::from_secs(2);
+/// What says that it does not live.
+const GONE: &str = "the command line that began it is gone";
 
 /// Ends the recording that began then, for this reason, and takes the agent out; where its
 /// file is, unless parks were only counted. `None` if another one is under way.
@@ -36,34 +40,64 @@ pub struct Lease {
 
 impl Lease {
     /// Watches the terms of the recording that began at `started`, and has it abandoned
-    /// when they are over; `None` without any.
+    /// when they are over; `None` without any. The command line takes the file `reply`.
     ///
     /// # Errors
-    /// Nobody has a lock on the file, or the thread cannot be started.
-    pub fn begin(agent: &'static Agent, terms: Terms, started: TimeNs, abandon: Abandon) -> io::Result<Option<Lease>> {
+    /// The thread cannot be started.
+    pub fn begin(
+        agent: &'static Agent,
+        terms: Terms,
+        reply: Option<PathBuf>,
+        started: TimeNs,
+        abandon: Abandon,
+    ) -> io::Result<Option<Lease>> {
         if terms.file.is_none() && terms.duration.is_none() && !observer().is_wanted() {
             return Ok(None);
         }
-        // Some file systems show no locks across mounts.
-        if terms.file.as_deref().is_some_and(|file| !is_held(file)) {
-            return Err(io::Error::other("no lock is seen on its file"));
+        // Some file systems show no locks across mounts; or it was killed meanwhile.
+        let shows_lock = terms.file.as_deref().is_none_or(is_held);
+        if !shows_lock {
+            agent
+                .definitions
+                .degraded("lease", "if the command line is killed, the recording goes on: no lock is seen on its file");
         }
         let (lease, ended) = mpsc::channel();
         let _masked = MaskedSignals::all_but_faults();
         let thread = std::thread::Builder::new().name("headway-lease".to_owned());
         thread.spawn(move || {
             let _own = agent.own_cost.own_thread();
-            if let Some(reason) = expires(&terms, &ended, || observer().refusal()) {
+            let lives = Lives { shows_lock, reply };
+            if let Some(reason) = expires(&terms, &lives, &ended, || observer().refusal()) {
                 let end = || jni::attached(c"headway-lease", |jni| abandon(agent, jni, started, &reason)).flatten();
-                guarded(|_| give_up(end, &terms, &reason));
+                guarded(|_| give_up(end, &terms, lives.reply, &reason));
             }
         })?;
         Ok(Some(Lease { _held: lease }))
     }
 }
 
+/// How a command line is known to live.
+struct Lives {
+    /// By its lock.
+    shows_lock: bool,
+    /// Where that is not seen: it takes this file.
+    reply: Option<PathBuf>,
+}
+
+impl Lives {
+    /// False if the command line whose lease is `file` is surely gone, so long after it asked for a recording.
+    fn still(&self, file: &Path, since: Duration) -> bool {
+        if self.shows_lock {
+            return is_held(file);
+        }
+        let is_missing =
+            |file: &Path| file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        !is_missing(file) && (since < TAKES_REPLY_WITHIN || self.reply.as_deref().is_none_or(is_missing))
+    }
+}
+
 /// Waits until the terms are over, and says why; `None` if the recording ended otherwise.
-fn expires(terms: &Terms, ended: &Receiver<()>, refusal: impl Fn() -> Option<String>) -> Option<String> {
+fn expires(terms: &Terms, lives: &Lives, ended: &Receiver<()>, refusal: impl Fn() -> Option<String>) -> Option<String> {
     let begun = Instant::now();
     loop {
         let left = terms.duration.map_or(LOOK_EVERY, |duration| duration.saturating_sub(begun.elapsed()));
@@ -75,8 +109,11 @@ fn expires(terms: &Terms, ended: &Receiver<()>, refusal: impl Fn() -> Option<Str
             return refused;
         }
         match ended.recv_timeout(left.min(LOOK_EVERY)) {
-            Err(RecvTimeoutError::Timeout) if terms.file.as_deref().is_none_or(is_held) => {}
-            Err(RecvTimeoutError::Timeout) => return Some("the command line that began it is gone".to_owned()),
+            Err(RecvTimeoutError::Timeout) => {
+                if terms.file.as_deref().is_some_and(|file| !lives.still(file, begun.elapsed())) {
+                    return Some(GONE.to_owned());
+                }
+            }
             _ => return None,
         }
     }
@@ -97,7 +134,7 @@ fn can_be_locked(file: &File) -> bool {
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == 0 }
 }
 
-fn give_up(end: impl FnOnce() -> Option<Option<PathBuf>>, terms: &Terms, reason: &str) {
+fn give_up(end: impl FnOnce() -> Option<Option<PathBuf>>, terms: &Terms, reply: Option<PathBuf>, reason: &str) {
     let Some(recording) = end() else { return };
     let mut left = Vec::from_iter(terms.file.clone());
     match recording {
@@ -114,6 +151,7 @@ fn give_up(end: impl FnOnce() -> Option<Option<PathBuf>>, terms: &Terms, reason:
     // What the command line left behind: nobody else looks for it. The directory goes
     // if that was all.
     left.extend(terms.file.as_deref().and_then(agent_library));
+    left.extend(reply);
     for path in left {
         let _ = fs::remove_file(path);
     }
@@ -154,8 +192,9 @@ mod tests {
         let (path, file) = locked("lease-terms");
         let terms = |duration| Terms { file: Some(path.clone()), duration, is_ephemeral: false };
         let (held, ended) = mpsc::channel();
+        let lives = Lives { shows_lock: true, reply: None };
         let expires =
-            |duration, refused: Option<&str>| expires(&terms(duration), &ended, || refused.map(str::to_owned));
+            |duration, refused: Option<&str>| expires(&terms(duration), &lives, &ended, || refused.map(str::to_owned));
         assert_eq!(expires(Some(Duration::from_millis(20)), None).as_deref(), Some("its time is over"));
         assert_eq!(expires(None, Some("of no use")).as_deref(), Some("of no use"));
         drop(file);
@@ -166,15 +205,31 @@ mod tests {
     }
 
     #[test]
+    fn where_no_lock_is_seen_a_command_line_lives_that_takes_its_reply() {
+        let place = |name: &str| std::env::temp_dir().join(format!("headway-lease-{name}-{}", std::process::id()));
+        let (file, reply) = (place("unlocked"), place("reply"));
+        let lives = Lives { shows_lock: false, reply: Some(reply.clone()) };
+        fs::write(&file, "").unwrap();
+        fs::write(&reply, "").unwrap();
+        assert!(lives.still(&file, Duration::from_secs(1)), "it may not have looked yet");
+        assert!(!lives.still(&file, TAKES_REPLY_WITHIN));
+        fs::remove_file(&reply).unwrap();
+        assert!(lives.still(&file, TAKES_REPLY_WITHIN));
+        fs::remove_file(&file).unwrap();
+        assert!(!lives.still(&file, Duration::ZERO), "it took its directory with it");
+    }
+
+    #[test]
     fn what_a_gone_command_line_left_goes_with_the_recording() {
         let directory = std::env::temp_dir().join(format!("headway-lease-gone-{}", std::process::id()));
         let place = |name: &str| directory.join(name);
         let give_up = |is_ephemeral, ended: Option<Option<PathBuf>>| {
             fs::create_dir_all(&directory).unwrap();
-            for name in ["lease", "libheadway.so", "recording.jfr"] {
+            for name in ["lease", "libheadway.so", "recording.jfr", "reply.json"] {
                 fs::write(place(name), "").unwrap();
             }
-            super::give_up(|| ended, &Terms { file: Some(place("lease")), duration: None, is_ephemeral }, "of a test");
+            let terms = Terms { file: Some(place("lease")), duration: None, is_ephemeral };
+            super::give_up(|| ended, &terms, Some(place("reply.json")), "of a test");
             ["lease", "libheadway.so", "recording.jfr"].map(|name| place(name).exists())
         };
         assert_eq!(give_up(true, None), [true, true, true], "another recording is under way");

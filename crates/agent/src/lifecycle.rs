@@ -17,11 +17,13 @@ use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
 use crate::vm::HotSpot;
-use crate::{arch, callbacks, java::JavaFacts, mapping, observing, park, vm};
+use crate::{arch, callbacks, java::JavaFacts, mapping, observing, park, stack, vm};
 use headway_signal::Pool;
 use jni_sys::{jclass, jint, jobject, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
+use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// What is known before the VM is ready.
@@ -172,17 +174,18 @@ fn build(
     Ok(agent)
 }
 
-extern "system" fn vm_init(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
-    // SAFETY: the VM passes the environment of this thread, and a thread that it keeps
-    // alive until the callback returns.
-    let (jni, thread) = unsafe { (Jni::new(env), Ref::new(thread)) };
+extern "system" fn vm_init(_: *mut RawEnv, _: *mut JNIEnv, _: jobject) {
     // Before the agent exists; a panic must not cross this border either.
-    let _ = catch_unwind(AssertUnwindSafe(|| on_vm_init(jni, thread)));
+    let begun = catch_unwind(AssertUnwindSafe(|| stack::with_room(c"headway-command", on_vm_init)));
+    if !matches!(begun, Ok(Some(()))) {
+        say("there is no thread with room to begin; the program runs without a recording");
+    }
 }
 
 /// The VM is ready: begins what `-agentpath` asked for.
-fn on_vm_init(jni: Jni, thread: Ref) {
-    let Some(loaded) = LOADED.get() else { return };
+fn on_vm_init() {
+    let Some((loaded, jni)) = LOADED.get().zip(jni::of_current_thread()) else { return };
+    let Ok(thread) = loaded.jvmti.current_thread() else { return };
     let built = match sole::claim(jni, command_of_another_copy) {
         Ok(Claim::Ours(_)) => build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone()),
         Ok(Claim::Theirs(table)) => Err(format!("agent {} of Headway is loaded already", table.agent_version())),
@@ -214,15 +217,45 @@ fn attach(vm: *mut JavaVM, text: &str) -> jint {
             return 2;
         }
     };
-    let mut reply = match agent_for(vm, &options) {
-        Ok(Found::Theirs(table)) => return table.forward(vm, text),
-        Ok(Found::Ours(agent, jni)) => session::command(agent, jni, &options),
+    // Whoever was to read the reply was killed meanwhile, or interrupted.
+    if options.reply.as_deref().is_some_and(is_nowhere) {
+        return 1;
+    }
+    // SAFETY: the VM passed `vm` to the agent's entry point.
+    unsafe { jni::remember_vm(vm) };
+    let vm = OfProcess(vm);
+    stack::with_room(c"headway-command", || carry_out(&vm, text, &options)).unwrap_or(1)
+}
+
+/// The process has one, which all threads use.
+struct OfProcess(*mut JavaVM);
+
+// SAFETY: the invocation interface may be used by any thread.
+unsafe impl Sync for OfProcess {}
+
+/// True if the file's directory is gone.
+fn is_nowhere(file: &Path) -> bool {
+    file.parent().is_some_and(|directory| directory.symlink_metadata().is_err_and(is_not_found))
+}
+
+fn is_not_found(error: io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+}
+
+fn carry_out(vm: &OfProcess, text: &str, options: &Options) -> jint {
+    let mut reply = match agent_for(vm.0, options) {
+        Ok(Found::Theirs(table)) => return table.forward(vm.0, text),
+        Ok(Found::Ours(agent, jni)) => session::command(agent, jni, options),
         Err(error) => Reply { error: Some(error), exit_code: 3, ..Reply::of_this_version() },
     };
     reply.ok = reply.error.is_none();
     reply.pid = std::process::id();
     reply.command = options.command.name().to_owned();
-    tell(&options, &reply);
+    let begun = options.command == Command::Start && reply.ok;
+    if !tell(options, &reply) && begun && options.reply.as_deref().is_some_and(is_nowhere) {
+        // Nobody knows that the recording began.
+        session::take_back();
+    }
     jint::from(reply.exit_code)
 }
 
@@ -234,8 +267,6 @@ enum Found {
 }
 
 fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<Found, String> {
-    // SAFETY: the VM passed `vm` to the agent's entry point.
-    unsafe { jni::remember_vm(vm) };
     let jni = jni::of_current_thread().ok_or("the VM gave no JNI environment for its attach listener")?;
     if let Some(agent) = agent::get() {
         return Ok(Found::Ours(agent, jni));
@@ -254,14 +285,20 @@ fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<Found, String> {
     Ok(Found::Ours(agent?, jni))
 }
 
-fn tell(options: &Options, reply: &Reply) {
+/// False if nobody learns of it.
+fn tell(options: &Options, reply: &Reply) -> bool {
     let told = match &options.reply {
         Some(path) => {
             reply::write(reply, path).map_err(|e| format!("cannot write the reply to {}: {e}", path.display()))
         }
         None => reply.error.clone().map_or(Ok(()), Err),
     };
-    if let Err(line) = told {
-        say(&line);
+    match told {
+        Ok(()) => true,
+        Err(_) if options.reply.as_deref().is_some_and(is_nowhere) => false,
+        Err(line) => {
+            say(&line);
+            false
+        }
     }
 }

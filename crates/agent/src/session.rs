@@ -280,9 +280,10 @@ fn begin(
         sampler.inspect_err(failed).ok()
     });
     let observed = eager.and_then(|plan| observer().begin(agent, options, plan.interval_ns));
-    let without_lease = "the recording goes on if the command line that began it is killed";
+    let without_lease = "if the command line is killed, the recording goes on";
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
-    let lease = Lease::begin(agent, options.terms.clone(), started, abandon).inspect_err(failed).ok().flatten();
+    let lease = Lease::begin(agent, options.terms.clone(), options.reply.clone(), started, abandon);
+    let lease = lease.inspect_err(failed).ok().flatten();
     agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
     lock(&STATE.ended_by_itself).take();
     *session = Some(Session {
@@ -540,6 +541,16 @@ fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Op
     // A recording that began before that would lose what is taken out.
     detach(agent, jni);
     Some(session.path)
+}
+
+/// Ends the recording that just began, because nobody learned of it.
+pub fn take_back() {
+    let Some((agent, jni)) = crate::agent::get().zip(crate::jni::of_current_thread()) else { return };
+    let started = lock(&STATE.session).as_ref().map(|session| session.started);
+    let taken = started.and_then(|started| abandon(agent, jni, started, "the command line that began it is gone"));
+    if let Some(path) = taken.flatten() {
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 /// Carries out a command on a running VM.

@@ -45,6 +45,7 @@ pub fn faults() -> Vec<Fault> {
         faults.push(silent(name));
         faults.push(stopped_meanwhile(name));
     }
+    faults.push(while_it_begins());
     for arguments in ONTO_ITSELF {
         faults.push(onto_itself(arguments));
     }
@@ -178,6 +179,43 @@ fn silent(name: &'static str) -> Fault {
             true => Ok(format!("exit code {}: \"{}\"", said.code.unwrap_or_default(), said.sentence())),
             false => Err(format!("{}left behind: {left:?}", said.all()).into()),
         }
+    })
+}
+
+/// A command that begins a recording is ended while it does: by two signals, of which the second allows no clean-up, by one
+/// that does, and by one that no program sees.
+fn while_it_begins() -> Fault {
+    let what =
+        "`headway record` (SIGINT twice, SIGKILL) and `headway start` (SIGINT) are ended 5 to 80 ms after they began";
+    let expected = "no recording goes on of which nobody knows";
+    Fault::new(SIGNALS, what, expected, |stage| {
+        let mut program = stage.contended(17, &[])?;
+        let ends: [(&str, &[&str]); 3] = [("record", &["INT", "INT"]), ("record", &["KILL"]), ("start", &["INT"])];
+        for (at, delay) in [5, 10, 20, 40, 80].into_iter().enumerate() {
+            for (command, signals) in ends {
+                let file = stage.name(&format!("begins-{at}-{command}-{}.jfr", signals.len()));
+                let time: &[&str] = if command == "record" { &["-q", "-d", "600"] } else { &["-q"] };
+                let pid = program.pid();
+                let arguments = [&[command], time, &["-o", &file, &pid]].concat();
+                let mut client =
+                    Guarded(stage.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+                thread::sleep(Duration::from_millis(delay));
+                for name in signals {
+                    // It may be over already.
+                    let _ = signal(&client, name);
+                }
+                let status = wait_at_most(&mut client, Duration::from_secs(60))?;
+                if status.success() {
+                    // It had begun, and said so.
+                    stage.headway(["stop", &program.pid()])?;
+                }
+                eventually(&format!("no recording goes on after {arguments:?} and {signals:?} at {delay} ms"), || {
+                    Ok(!stage.headway(["status", &program.pid()])?.stdout.contains("Recording into"))
+                })?;
+            }
+        }
+        stage.survives(&mut program)?;
+        Ok("no recording went on".to_owned())
     })
 }
 

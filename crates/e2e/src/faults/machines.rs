@@ -14,7 +14,7 @@ const BUILDS: &str = "Builds of the JVM";
 const OWNERS: &str = "contentions with the owners' call stacks; the program runs on";
 
 /// Flags that change how locks, objects or code are represented.
-const MODES: [(u32, &str); 31] = [
+const MODES: [(u32, &str); 33] = [
     (17, ""),
     (17, "-XX:+UseHeavyMonitors"),
     (17, "-XX:+UseBiasedLocking"),
@@ -28,6 +28,7 @@ const MODES: [(u32, &str); 31] = [
     (17, "-XX:-TieredCompilation"),
     (17, "-XX:-UsePerfData"),
     (17, "-Xss512k"),
+    (17, "-Xss180k"),
     (17, "-Xrs"),
     (21, ""),
     (21, "-XX:LockingMode=0"),
@@ -46,6 +47,7 @@ const MODES: [(u32, &str); 31] = [
     (25, "-Xint"),
     (25, "-XX:TieredStopAtLevel=1"),
     (25, "-Xshare:off"),
+    (25, "-Xss180k"),
 ];
 
 /// See the module.
