@@ -1,17 +1,20 @@
 //! As much of HTTP as a scrape needs: a question of one line and some headers, one
 //! answer, and the connection ends.
 //!
-//! Bounded: a few threads, each with one connection at a time, a head of so many bytes
-//! within so much time. Who connects and stays silent keeps a thread for [`PATIENCE`].
+//! Bounded: so many connections, each with a thread, a head of so many bytes within so much time. If there are more, the
+//! oldest one that has not been answered ends: silent clients do not keep others from being answered.
 
 use crate::error::Failure;
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Connections at a time.
-const WORKERS: usize = 4;
+const MOST: usize = 32;
+/// What a thread needs for one.
+const STACK: usize = 128 << 10;
 /// Longer heads are refused.
 const LONGEST_HEAD: usize = 8 << 10;
 /// In which a question must have come, and as long again its answer may take.
@@ -35,17 +38,17 @@ impl Server {
         let failed = || Failure::doing("cannot answer at the address");
         let address = listener.local_addr().map_err(failed())?;
         let text = Arc::new(Mutex::new(String::new()));
-        for _ in 0..WORKERS {
-            let (listener, text) = (listener.try_clone().map_err(failed())?, text.clone());
-            let work = move || loop {
-                match listener.accept() {
-                    // Who leaves early has what he wanted.
-                    Ok((stream, _)) => drop(answer(stream, &text)),
+        let shown = text.clone();
+        let work = move || {
+            let open = Arc::new(Open::default());
+            loop {
+                match listener.accept().and_then(|(stream, _)| open.clone().answer(stream, shown.clone())) {
+                    Ok(()) => {}
                     Err(_) => std::thread::sleep(PAUSE),
                 }
-            };
-            std::thread::Builder::new().name("headway metrics".into()).spawn(work).map_err(failed())?;
-        }
+            }
+        };
+        std::thread::Builder::new().name("headway metrics".into()).spawn(work).map_err(failed())?;
         Ok(Server { address, text })
     }
 
@@ -57,6 +60,45 @@ impl Server {
     /// What is answered from now on.
     pub fn show(&self, text: String) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+/// Connections that have not been answered, oldest first.
+#[derive(Debug, Default)]
+struct Open(Mutex<VecDeque<(SocketAddr, TcpStream)>>);
+
+impl Open {
+    /// Answers a connection on another thread.
+    fn answer(self: Arc<Open>, stream: TcpStream, text: Arc<Mutex<String>>) -> io::Result<()> {
+        let (from, other) = (stream.peer_addr()?, stream.try_clone()?);
+        let oldest = {
+            let mut open = self.lock();
+            open.push_back((from, other));
+            if open.len() > MOST {
+                open.pop_front()
+            } else {
+                None
+            }
+        };
+        if let Some((_, oldest)) = oldest {
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        let thread = std::thread::Builder::new().name("headway metrics".into()).stack_size(STACK);
+        let all = self.clone();
+        let work = move || {
+            // Who leaves early has what he wanted.
+            let _ = answer(stream, &text);
+            all.end(from);
+        };
+        thread.spawn(work).map(drop).inspect_err(|_| self.end(from))
+    }
+
+    fn end(&self, from: SocketAddr) {
+        self.lock().retain(|(open, _)| *open != from);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(SocketAddr, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,10 +167,12 @@ mod tests {
         let get = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
         assert!(ask(address, get).starts_with("HTTP/1.1 503 "));
         server.show("a 1\n".into());
-        // Silent ones hold up no more than their threads.
-        let silent: Vec<TcpStream> = (0..WORKERS - 1).filter_map(|_| TcpStream::connect(address).ok()).collect();
+        // However many are silent.
+        let silent: Vec<TcpStream> = (0..3 * MOST).filter_map(|_| TcpStream::connect(address).ok()).collect();
+        let begun = Instant::now();
         let answer = ask(address, get);
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\na 1\n"), "{answer}");
+        assert!(begun.elapsed() < PATIENCE, "it had to wait for silent ones");
         drop(silent);
         assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
         assert!(ask(address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
