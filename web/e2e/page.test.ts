@@ -92,7 +92,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await row(page, "Stock.rebuildIndex:71").click();
     const owner = page.locator(".chain", { hasText: "Who owned the lock" });
     await owner.getByText("Stock.rebuildIndex").waitFor();
-    expect(await page.locator(".chain", { hasText: "Who waited" }).innerText()).toContain("Stock.reserve");
+    expect(await page.locator(".chain", { hasText: "Who was blocked" }).innerText()).toContain("Stock.reserve");
     await owner.getByText("frames of the JDK").click();
     expect(await owner.innerText()).toContain("ThreadPoolExecutor.runWorker");
     // The same view again, from its address alone.
@@ -117,7 +117,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
 
   it("shows what the environment took, of whom and when, and which owners had no CPU", async () => {
     const { page, context, complaints } = await visit(`${address()}#/steal`);
-    const offCpu = page.getByLabel("Off-CPU time by thread", { exact: true });
+    const offCpu = page.getByLabel("Time without a CPU, by thread", { exact: true });
     await offCpu.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
     const whole = await offCpu.locator(".tablerow", { hasText: "request-*" }).innerText();
     expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
@@ -262,7 +262,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const stock = rows.find((row) => row.value.startsWith("Stock.lock"))!;
     const sentence = part("The incident").locator(".sentence");
     await expect.poll(() => sentence.innerText()).toContain(`4 threads were blocked ${duration(stock.total_ns)} on Stock.lock in ${stock.count} contentions`);
-    await expect.poll(() => part("Who waited").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
+    await expect.poll(() => part("Who was blocked").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
     await expect.poll(() => part("Who had the lock").innerText()).toMatch(/\d+ %[^]*indexer-1[^]*Stock\.rebuildIndex/);
     await expect.poll(() => part("What the owner executed").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
     await expect.poll(() => part("What the owner waited for meanwhile").innerText()).toContain("the cause is what the owner did itself");
@@ -633,13 +633,20 @@ describe("the page in one file", () => {
   });
 
   it("shows the longest waits of the report, before the locks if they are more, and leads to them", async () => {
-    const { waits, blocked_ns } = summary<{ waits: { method: string; total_ns: number; idle: boolean }[]; blocked_ns: number }>("crowd.jfr");
+    const { waits, blocked_ns } = summary<{ waits: { method: string; lock: string; total_ns: number; idle: boolean }[]; blocked_ns: number }>("crowd.jfr");
     const [longest] = waits.filter((wait) => !wait.idle);
+    // Call stacks of one method and object are one row.
+    const together = waits.filter((wait) => !wait.idle && wait.method === longest!.method && wait.lock === longest!.lock);
     const { page, context, complaints } = await visit(report(place.file("crowd.html"), ["crowd.jfr"]));
     const panel = page.getByLabel("Waits with the most time");
     await panel.waitFor();
     const text = await panel.locator("tbody tr").first().innerText();
-    expect(text).toContain(duration(longest!.total_ns));
+    expect(text).toContain(duration(together.reduce((sum, wait) => sum + wait.total_ns, 0)));
+    const places = await panel.locator("tbody td:first-child").allInnerTexts();
+    expect(new Set(places).size).toBe(places.length);
+    // A finding about waits looks like the others.
+    const faint = await page.locator(".findings li").evaluateAll((all) => all.filter((one) => getComputedStyle(one).opacity !== "1").length);
+    expect(faint).toBe(0);
     expect(blocked_ns).toBeGreaterThan(longest!.total_ns);
     const worst = page.locator("h2", { hasText: /^Worst locks/ });
     await worst.waitFor();
@@ -661,7 +668,7 @@ describe("the page in one file", () => {
     await row(page, "Stock.lock").waitFor();
     const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
     expect(table.suggestedFilename()).toBe("locks.csv");
-    await page.getByRole("button", { name: "Owner stacks" }).click();
+    await page.getByRole("button", { name: "Stacks of owners" }).click();
     const [drawing] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
     expect(drawing.suggestedFilename()).toBe("flame.svg");
     await context.close();

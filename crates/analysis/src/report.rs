@@ -656,6 +656,16 @@ pub(crate) fn records(settings: &[(String, String)], event: &str) -> bool {
     settings.iter().any(|(name, value)| name == "events" && value.split([',', '+']).any(|word| word == event))
 }
 
+/// Timed calls from which on their mean and spread say something.
+pub const CALLS_FOR_AN_ESTIMATE: u64 = 10;
+
+impl RecordingSummary {
+    /// CPU time of Headway's work on application threads; `None` if it was too rare for an estimate.
+    pub fn estimated_hook_cpu_ns(&self) -> Option<u64> {
+        (self.timed_calls >= CALLS_FOR_AN_ESTIMATE).then_some(self.hook_cpu_ns)
+    }
+}
+
 impl Report {
     /// Keeps the `n` first rows of every level, and of every other list. The
     /// rows left out are not in any total less: parents keep theirs.

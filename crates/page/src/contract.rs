@@ -18,8 +18,8 @@ use ts_rs::TS;
 mod whole;
 
 pub use whole::{
-    Blocker, Estimates, HeldOff, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent,
-    Spread, Steal, Transactions, Whole,
+    Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread,
+    Steal, Transactions, Whole,
 };
 
 /// What a row of the recording's table is about.
@@ -361,8 +361,6 @@ pub struct Groups {
     pub stopped: Vec<u64>,
     /// Part of the time whose owner frame is only approximately known.
     pub approximate: Vec<u64>,
-    /// Part of the time whose holder was probably ready, but not running.
-    pub descheduled: Vec<u64>,
     /// Part of the time that the next level does not have: stacks of short contentions
     /// are kept by longer intervals and groups of threads than their time is.
     pub rest: Vec<u64>,
@@ -549,8 +547,11 @@ pub struct Facts {
     pub settings: Vec<(String, String)>,
     /// Events read.
     pub events: u64,
-    /// CPU time of Headway: its own threads and its hooks on application threads (an estimate).
+    /// CPU time of Headway's own threads.
     pub own_cpu_ns: u64,
+    /// Estimated CPU time of its work on application threads; `None` if that was too rare for an estimate.
+    #[serde(default)]
+    pub hook_cpu_ns: Option<u64>,
     /// CPU time of the process meanwhile; 0 if unknown.
     #[serde(default)]
     pub process_cpu_ns: u64,
@@ -673,7 +674,7 @@ pub struct VirtualThreads {
 pub struct WaitPlace {
     /// The first method that is not part of the waiting mechanism.
     pub method: String,
-    /// The lock or other object, if it was one; otherwise its class.
+    /// The lock or other object, if it was one; otherwise its name, or its class.
     pub on: String,
     /// True for `Object.wait`.
     pub is_monitor: bool,

@@ -6,6 +6,7 @@ use headway_analysis::ledger::{self, EntryKind, Part, Quality};
 use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport, WaitSite, UNKNOWN};
 use headway_analysis::Report;
+use std::cmp::Reverse;
 
 /// Findings, and lines of each, that a page gets.
 const MOST: usize = 200;
@@ -25,7 +26,8 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.java_arguments = bounded(&recording.java_arguments);
     facts.settings = recording.settings.iter().take(MOST).map(|(n, v)| (bounded(n), bounded(v))).collect();
     facts.events = recording.events;
-    facts.own_cpu_ns = recording.own_cpu_ns + recording.hook_cpu_ns;
+    facts.own_cpu_ns = recording.own_cpu_ns;
+    facts.hook_cpu_ns = recording.estimated_hook_cpu_ns();
     facts.process_cpu_ns = recording.process_cpu_ns;
     facts.attach_pause_ns = recording.attach_pause_ns;
     facts.threads = report.threads;
@@ -39,7 +41,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.ledger = ledger(&report.ledger);
     facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
-    facts.waits = report.waits.iter().filter(|site| !site.idle).take(WAITS).map(wait_place).collect();
+    facts.waits = wait_places(&report.waits);
     facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
     facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
     facts
@@ -77,20 +79,74 @@ fn virtual_threads(found: &VirtualThreadsReport) -> VirtualThreads {
     }
 }
 
-fn wait_place(site: &WaitSite) -> WaitPlace {
-    let most = site.wakers.first().filter(|waker| 2 * waker.total_ns >= site.total_ns);
-    let ended_by = most.map(|waker| waker.method.as_str()).filter(|method| *method != UNKNOWN);
-    WaitPlace {
-        method: bounded(&site.method),
-        on: bounded(&site.lock),
-        is_monitor: site.synchronizer == Synchronizer::Monitor,
-        groups: site.groups.iter().take(WAITS).map(|group| bounded(&group.name)).collect(),
-        ended_by: ended_by.map(bounded).unwrap_or_default(),
-        by_timeout: 2 * site.timed_out > site.count,
-        total_ns: site.total_ns,
-        count: site.count,
-        max_ns: site.max_ns,
+/// Where threads waited longest. Places that a reader could not distinguish are one: the call stacks behind the
+/// waits may differ, but method and object do not.
+fn wait_places(sites: &[WaitSite]) -> Vec<WaitPlace> {
+    let mut places: Vec<(&str, &str, bool, Vec<&WaitSite>)> = Vec::new();
+    for site in sites.iter().filter(|site| !site.idle) {
+        let key = (site.method.as_str(), name_of(&site.lock), site.synchronizer == Synchronizer::Monitor);
+        match places.iter_mut().find(|(method, on, monitor, _)| (*method, *on, *monitor) == key) {
+            Some((.., together)) => together.push(site),
+            None => places.push((key.0, key.1, key.2, vec![site])),
+        }
     }
+    let mut waits: Vec<WaitPlace> = places.iter().map(|(.., sites)| wait_place(sites)).collect();
+    waits.sort_by_key(|place| Reverse(place.total_ns));
+    waits.truncate(WAITS);
+    waits
+}
+
+/// What a lock has in common with others of its name: `Shop.queue` of `Shop.queue (com.acme.Queue@1a2b)`, the class of
+/// `com.acme.Queue@1a2b`.
+fn name_of(lock: &str) -> &str {
+    let name = lock.split(" (").next().unwrap_or(lock);
+    name.split('@').next().unwrap_or(name)
+}
+
+/// Several sites of one method and object, of which there is at least one.
+fn wait_place(sites: &[&WaitSite]) -> WaitPlace {
+    let Some(first) = sites.first() else { return WaitPlace::default() };
+    let one_lock = sites.iter().all(|site| site.lock == first.lock);
+    let (total_ns, count) = (sites.iter().map(|site| site.total_ns).sum(), sites.iter().map(|site| site.count).sum());
+    let timed_out: u64 = sites.iter().map(|site| site.timed_out).sum();
+    WaitPlace {
+        method: bounded(&first.method),
+        on: bounded(if one_lock { &first.lock } else { name_of(&first.lock) }),
+        is_monitor: first.synchronizer == Synchronizer::Monitor,
+        groups: groups(sites).into_iter().take(WAITS).map(bounded).collect(),
+        ended_by: ended_by(sites, total_ns).map(bounded).unwrap_or_default(),
+        by_timeout: 2 * timed_out > count,
+        total_ns,
+        count,
+        max_ns: sites.iter().map(|site| site.max_ns).max().unwrap_or(0),
+    }
+}
+
+/// Groups of the threads that waited, those with most waits first.
+fn groups<'a>(sites: &[&'a WaitSite]) -> Vec<&'a str> {
+    let all = sites.iter().flat_map(|site| &site.groups).map(|group| (group.name.as_str(), group.count));
+    summed(all)
+}
+
+/// The method that ended half of the waited time or more, if it is known.
+fn ended_by<'a>(sites: &[&'a WaitSite], total_ns: u64) -> Option<&'a str> {
+    let wakers = || sites.iter().flat_map(|site| &site.wakers);
+    let most = summed(wakers().map(|waker| (waker.method.as_str(), waker.total_ns))).into_iter().next()?;
+    let ended: u64 = wakers().filter(|waker| waker.method == most).map(|waker| waker.total_ns).sum();
+    (2 * ended >= total_ns && most != UNKNOWN).then_some(most)
+}
+
+/// Names by the sum of their numbers, the largest first; of equal ones, the one that came first.
+fn summed<'a>(numbers: impl Iterator<Item = (&'a str, u64)>) -> Vec<&'a str> {
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for (name, number) in numbers {
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += number,
+            None => sums.push((name, number)),
+        }
+    }
+    sums.sort_by_key(|(_, sum)| Reverse(*sum));
+    sums.into_iter().map(|(name, _)| name).collect()
 }
 
 fn ledger_part(ledger: &ledger::Ledger, part: &Part, ns: u64) -> LedgerPart {
@@ -118,4 +174,42 @@ fn finding(finding: &headway_analysis::report::Finding) -> Finding {
 fn loss(name: &str, count: u64) -> Loss {
     let explanation = headway_model::Loss::from_name(name).map_or("", headway_model::Loss::explanation);
     Loss { name: name.to_owned(), count, explanation: explanation.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_analysis::report::{Named, WakerSummary};
+
+    fn site(lock: &str, group: &str, waker: (&str, u64), total_ns: u64, count: u64) -> WaitSite {
+        let waker =
+            WakerSummary { group: String::new(), method: waker.0.into(), stack: Vec::new(), count, total_ns: waker.1 };
+        WaitSite {
+            method: "com.acme.Queue.take".into(),
+            lock: lock.into(),
+            groups: vec![Named { name: group.into(), count }],
+            wakers: vec![waker],
+            total_ns,
+            count,
+            max_ns: total_ns / 2,
+            ..WaitSite::default()
+        }
+    }
+
+    #[test]
+    fn places_of_one_method_and_name_are_one_row() {
+        let sites = [
+            site("com.acme.Queue", "request-*", ("Shop.sell", 60), 80, 4),
+            site("Shop.orders (com.acme.Orders@1a)", "request-*", ("Shop.sell", 75), 75, 1),
+            site("com.acme.Queue@2b", "batch-*", ("Shop.restock", 50), 50, 9),
+            WaitSite { idle: true, ..site("com.acme.Queue", "pool-*", ("Shop.sell", 900), 900, 1) },
+        ];
+        let [queue, orders] = &wait_places(&sites)[..] else { panic!("two rows") };
+        assert_eq!((queue.on.as_str(), queue.total_ns, queue.count, queue.max_ns), ("com.acme.Queue", 130, 13, 40));
+        assert_eq!(queue.groups, ["batch-*", "request-*"], "most waits first");
+        assert_eq!(queue.ended_by, "", "no method ended half of the time");
+        assert_eq!((orders.on.as_str(), orders.ended_by.as_str()), ("Shop.orders (com.acme.Orders@1a)", "Shop.sell"));
+        let more = site("com.acme.Queue", "request-*", ("Shop.sell", 20), 20, 1);
+        assert_eq!(wait_places(&[sites[0].clone(), more])[0].ended_by, "Shop.sell");
+    }
 }

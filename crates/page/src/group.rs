@@ -30,7 +30,6 @@ struct Node {
     max: u64,
     stopped: u64,
     approximate: u64,
-    descheduled: u64,
     /// The stretch counted last, and its time so far.
     stretch: u64,
     in_stretch: u64,
@@ -44,7 +43,6 @@ struct Part {
     counts: Counts,
     max: u64,
     approximate: bool,
-    descheduled: bool,
     summed: bool,
 }
 
@@ -185,7 +183,6 @@ fn part_of(sum: RowSum, row: &Row, range_from: u64, from: u64, to: u64) -> Optio
     let (total, stopped) = row.clip(sum, from, to);
     let summed = row.flags & SUMMED != 0;
     let approximate = row.flags & crate::table::APPROXIMATE != 0;
-    let descheduled = row.flags & crate::table::DESCHEDULED != 0;
     // What goes on from before counts where nothing before is looked at.
     let going = |from: u64| if row.start <= from { sum.going } else { 0 };
     let is_cut = row.flags & (TOTALS | STACKS) != 0;
@@ -203,7 +200,7 @@ fn part_of(sum: RowSum, row: &Row, range_from: u64, from: u64, to: u64) -> Optio
         }
     };
     let max = if is_cut { sum.max.min(to - row.start.min(to)) } else { sum.max.min(total) };
-    (total > 0).then_some(Part { total, stopped, counts, max, approximate, descheduled, summed })
+    (total > 0).then_some(Part { total, stopped, counts, max, approximate, summed })
 }
 
 impl<'a> Adding<'a> {
@@ -322,15 +319,7 @@ impl<'a> Adding<'a> {
     /// many they are: a hundred thousand threads live through all of a recording.
     fn span(&mut self, row: &Row, stretch: u64, whole: Range<u32>, edges: &Edges) {
         let total = edges.at(whole.end) - edges.at(whole.start);
-        let part = Part {
-            total,
-            stopped: 0,
-            counts: Counts::default(),
-            max: total,
-            approximate: false,
-            descheduled: false,
-            summed: false,
-        };
+        let part = Part { total, stopped: 0, counts: Counts::default(), max: total, approximate: false, summed: false };
         let levels = self.by.len() - 1;
         let Some(node) = self.add_to(row, 0, stretch, part, 0..levels) else { return };
         let changes = self.spans.entry(node).or_insert_with(|| vec![0; self.intervals as usize + 1]);
@@ -535,7 +524,6 @@ impl Node {
     #[inline]
     fn mark(&mut self, part: Part) {
         self.approximate += if part.approximate { part.total } else { 0 };
-        self.descheduled += if part.descheduled { part.total } else { 0 };
     }
 
     fn merge(&mut self, other: &Node) {
@@ -544,7 +532,6 @@ impl Node {
         self.max = self.max.max(other.max);
         self.stopped += other.stopped;
         self.approximate += other.approximate;
-        self.descheduled += other.descheduled;
     }
 
     fn tell(&self, parent: i32, groups: &mut Groups) {
@@ -555,7 +542,6 @@ impl Node {
         groups.max.push(self.max);
         groups.stopped.push(self.stopped);
         groups.approximate.push(self.approximate);
-        groups.descheduled.push(self.descheduled);
     }
 }
 

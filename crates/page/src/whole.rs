@@ -1,8 +1,8 @@
 //! What the analyses of the whole recording say, in the page's words.
 
 use crate::contract::{
-    self, Blocker, HeldOff, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread,
-    Steal, Transactions, Whole,
+    self, Blocker, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
+    Transactions, Whole,
 };
 use crate::estimates;
 use crate::names::{bounded, Mentioned, Names};
@@ -50,6 +50,7 @@ fn of_pressure(report: &PressureReport, names: &mut Names) -> Pressure {
         interval_ns: report.interval_ns,
         threshold: report.threshold,
         windows: report.windows.clone(),
+        running: report.window_running_ns.clone(),
         locks: report.locks.iter().take(MOST).map(|lock| of_lock(lock, names)).collect(),
     }
 }
@@ -121,12 +122,11 @@ fn of_steal(steal: &StealReport, names: &mut Names) -> Steal {
         }),
         process: spent(&steal.process),
         transactions: steal.transactions.iter().take(MOST).map(transactions).collect(),
-        locks: steal.locks.iter().take(MOST).map(held_off).collect(),
         lock_names: by_name(&steal.locks, names),
     }
 }
 
-/// What locks of the same name have together.
+/// What locks of the same name have together, those with most of it first.
 fn by_name(locks: &[steal_report::HeldOff], names: &mut Names) -> Vec<NameHeldOff> {
     let mut by: BTreeMap<u32, u64> = BTreeMap::new();
     for lock in locks {
@@ -135,7 +135,9 @@ fn by_name(locks: &[steal_report::HeldOff], names: &mut Names) -> Vec<NameHeldOf
             *by.entry(lock_name).or_default() += lock.owner_no_cpu_ns;
         }
     }
-    by.into_iter().map(|(name, off_cpu)| NameHeldOff { name, off_cpu }).collect()
+    let mut by: Vec<NameHeldOff> = by.into_iter().map(|(name, off_cpu)| NameHeldOff { name, off_cpu }).collect();
+    by.sort_by_key(|lock| std::cmp::Reverse(lock.off_cpu));
+    by
 }
 
 fn spent(totals: &steal_report::Totals) -> Spent {
@@ -169,8 +171,4 @@ fn transactions(kind: &steal_report::TransactionReport) -> Transactions {
 
 fn spread(spread: &steal_report::Spread) -> Spread {
     Spread { total: spread.total_ns, p50: spread.p50_ns, p90: spread.p90_ns, p99: spread.p99_ns, max: spread.max_ns }
-}
-
-fn held_off(lock: &steal_report::HeldOff) -> HeldOff {
-    HeldOff { lock: bounded(&lock.lock), blocked: lock.blocked_ns, off_cpu: lock.owner_no_cpu_ns }
 }

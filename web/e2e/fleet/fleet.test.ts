@@ -70,7 +70,7 @@ describe("the page of a store", () => {
     const [pair] = sql<{ blocked_ns: number; waiter_stack?: string[]; owner_stack?: string[] }>(
       store, `SELECT blocked_ns, waiter_stack, owner_stack FROM lock_stacks WHERE site_id = ${second.site} AND service = '${second.service}' AND version = '${second.version}' ORDER BY blocked_ns DESC LIMIT 1`);
     await page.getByText(`: ${duration(pair!.blocked_ns)} (`).waitFor();
-    for (const [title, frames] of [["Who waited", pair!.waiter_stack], ["Who owned the lock", pair!.owner_stack]] as const) {
+    for (const [title, frames] of [["Who was blocked", pair!.waiter_stack], ["Who owned the lock", pair!.owner_stack]] as const) {
       expect(await page.locator(".chain", { hasText: title }).locator("li").allInnerTexts()).toEqual(frames ?? []);
     }
     // The same again, from its address alone.

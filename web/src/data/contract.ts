@@ -245,10 +245,6 @@ stopped: Array<number>,
  */
 approximate: Array<number>, 
 /**
- * Part of the time whose holder was probably ready, but not running.
- */
-descheduled: Array<number>, 
-/**
  * Part of the time that the next level does not have: stacks of short contentions
  * are kept by longer intervals and groups of threads than their time is.
  */
@@ -549,9 +545,13 @@ settings: Array<[string, string]>,
  */
 events: number, 
 /**
- * CPU time of Headway: its own threads and its hooks on application threads (an estimate).
+ * CPU time of Headway's own threads.
  */
 ownCpuNs: number, 
+/**
+ * Estimated CPU time of its work on application threads; `None` if that was too rare for an estimate.
+ */
+hookCpuNs: number | null, 
 /**
  * CPU time of the process meanwhile; 0 if unknown.
  */
@@ -713,7 +713,7 @@ export type WaitPlace = {
  */
 method: string, 
 /**
- * The lock or other object, if it was one; otherwise its class.
+ * The lock or other object, if it was one; otherwise its name, or its class.
  */
 on: string, 
 /**

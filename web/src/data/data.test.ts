@@ -14,7 +14,7 @@ import { edgesOf, folded, OTHERS, rootsOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
 function groups(told: [path: number[], total: number][]): Groups {
-  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], descheduled: [], rest: [], restNs: 0, unknown: [], leftOut: 0, names: NO_NAMES };
+  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], rest: [], restNs: 0, unknown: [], leftOut: 0, names: NO_NAMES };
   const places = new Map<string, number>();
   const depth = Math.max(0, ...told.map(([path]) => path.length));
   for (let level = 1; level <= depth; level++) {
@@ -357,6 +357,7 @@ describe("pressure of locks", () => {
     intervalNs: 10,
     threshold: 0.05,
     windows: [[0, 0.1], [10, 0.4], [20, 0]] as [number, number][],
+    running: [300, 100, 0],
     locks: [
       { lock: 1, mean: 0.1, peak: 0.3, windows: [[10, 0.3]] as [number, number][], phases: [phase(10, 0.3)] },
       { lock: 2, mean: 0.1, peak: 0.4, windows: [[0, 0.1], [10, 0.1]] as [number, number][], phases: [phase(0, 0.4)] },
@@ -366,6 +367,9 @@ describe("pressure of locks", () => {
     const all = { from: 0, to: 25 };
     expect(pressureEdges(pressure, all, 25)).toEqual([0, 10, 20, 25]);
     expect(linesOf(pressure, names, "", all, 9).map((line) => [line.label, ...line.values])).toEqual([["Stock.lock", 0.1, 0.4, 0]]);
+    // Time acquiring the lock over running time, of the range as of a phase: in an interval that is cut short threads run less.
+    expect(linesOf(pressure, names, "", all, 9)[0]!.mean).toBeCloseTo((0.1 * 300 + 0.4 * 100) / 400, 9);
+    expect(phasesOf(pressure, names, 1, all)[0]!.mean).toBeCloseTo((0.1 * 300 + 0.4 * 100) / 400, 9);
     expect(linesOf(pressure, names, "stock@2", all, 9).map((line) => line.lock)).toEqual([2]);
     expect(linesOf(pressure, names, "=com.acme.Stock", all, 1).map((line) => line.lock)).toEqual([1]);
     expect(linesOf(pressure, names, "=Stock.lock", all, 9)).toHaveLength(1);

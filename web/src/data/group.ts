@@ -4,7 +4,7 @@ import { edgeOf } from "./intervals";
 import { find } from "./keys";
 import { Nodes } from "./nodes";
 import { isByStack, isOfTotals, selection, valueIn, valuesOf, type Recording, type Values } from "./scope";
-import { APPROXIMATE, CONTINUES, DESCHEDULED, STACKS, SUMMED, TOTALS, type Table } from "./table";
+import { APPROXIMATE, CONTINUES, STACKS, SUMMED, TOTALS, type Table } from "./table";
 
 export const NO_NAMES = { texts: {}, threads: {}, locks: {}, frames: {}, chains: {} };
 const MOST_INTERVALS = 4000;
@@ -28,7 +28,6 @@ export function noGroups(): Groups {
     max: [],
     stopped: [],
     approximate: [],
-    descheduled: [],
     rest: [],
     restNs: 0,
     leftOut: 0,
@@ -156,9 +155,9 @@ class Adding {
     const paused = stopped[row]! === 0 ? 0 : part(stopped[row]!, Math.min(start[row]! + span[row]!, to) - Math.max(start[row]!, from), span[row]!);
     const nodes = this.#nodes;
     const isSum = (flag & SUMMED) !== 0;
-    const isMarked = (flag & (APPROXIMATE | DESCHEDULED)) !== 0;
+    const isApproximate = (flag & APPROXIMATE) !== 0;
     for (let level = -1, node = 0; ; ) {
-      if (isMarked) nodes.mark(node, flag & APPROXIMATE ? total : 0, flag & DESCHEDULED ? total : 0);
+      if (isApproximate) nodes.approximate[node]! += total;
       if (above === 0 || level + 1 >= above) {
         if (isSum) nodes.addSum(node, this.#count(row, interval, level, from, to), total, paused, this.#max(row, total, to));
         else nodes.add(node, contention, total, paused);
@@ -234,7 +233,6 @@ function put(groups: Groups, nodes: Nodes, node: number, parent: number): void {
   groups.max.push(nodes.max[node]!);
   groups.stopped.push(nodes.stopped[node]!);
   groups.approximate.push(nodes.approximate[node]!);
-  groups.descheduled.push(nodes.offCpu[node]!);
 }
 
 /**

@@ -1,4 +1,4 @@
-// An incident: who waited for a lock, who had it, what the owner executed, and what the
+// An incident: who was blocked on a lock, who had it, what the owner executed, and what the
 // owner waited for itself. Made from the same answers as the other pages.
 import { HOWS, KINDS, type Groups, type Kind, type Pressure, type Slice } from "./contract";
 import type { Range } from "./intervals";

@@ -19,7 +19,6 @@ export class Nodes {
   max = new Float64Array(START);
   stopped = new Float64Array(START);
   approximate = new Float64Array(START);
-  offCpu = new Float64Array(START);
   /** The contention counted last, and its time so far. */
   #contention = new Float64Array(START);
   #inContention = new Float64Array(START);
@@ -67,12 +66,6 @@ export class Nodes {
     this.stopped[node]! += stopped;
     this.count[node]! += count;
     if (max > this.max[node]!) this.max[node] = max;
-  }
-
-  /** What is only known of owners. */
-  mark(node: number, approximate: number, offCpu: number): void {
-    this.approximate[node]! += approximate;
-    this.offCpu[node]! += offCpu;
   }
 
   #made(parent: number, value: number, level: number): number {
@@ -125,7 +118,6 @@ export class Nodes {
     this.max = longer(this.max, length);
     this.stopped = longer(this.stopped, length);
     this.approximate = longer(this.approximate, length);
-    this.offCpu = longer(this.offCpu, length);
     this.#contention = longer(this.#contention, length);
     this.#inContention = longer(this.#inContention, length);
     this.#block = longer(this.#block, length);

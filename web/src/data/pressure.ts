@@ -6,7 +6,7 @@ import type { NameBook } from "./names";
 export interface Line {
   lock: number;
   label: string;
-  /** Pressure in each interval of the range, and on average of them. */
+  /** Pressure in each interval of the range, and in all of them together. */
   values: number[];
   mean: number;
   phases: Phase[];
@@ -22,6 +22,18 @@ export function edgesOf(pressure: Pressure, range: Range, whole: number): number
   const begins = windowsIn(pressure, range).map(([start]) => start);
   const last = begins.at(-1);
   return last === undefined ? [] : [...begins, Math.min(whole, last + pressure.intervalNs)];
+}
+
+/** Running time of each interval, by its begin. */
+function runningOf({ windows, running }: Pressure): Map<number, number> {
+  return new Map(windows.map(([start], at) => [start, running[at] ?? 0]));
+}
+
+/** Pressure of several intervals together: time acquiring the lock over running time, as in the report. */
+function meanOf(running: Map<number, number>, values: [start: number, value: number][]): number {
+  const time = ([start]: [number, number]) => running.get(start) ?? 0;
+  const sum = values.reduce((sum, one) => sum + time(one), 0);
+  return values.reduce((mean, one) => mean + one[1] * time(one), 0) / Math.max(1, sum);
 }
 
 /** Locks of one name as one, under the object with most pressure: tables are by name, too. */
@@ -41,18 +53,22 @@ function together(locks: LockPressure[], pressure: Pressure): LockPressure {
   const windows = [...sums].sort(([a], [b]) => a - b);
   const mean = locks.reduce((sum, lock) => sum + lock.mean, 0);
   const peak = Math.max(0, ...windows.map(([, value]) => value));
+  const running = runningOf(pressure);
   const phases: Phase[] = [];
+  const parts: [number, number][][] = [];
   const known = locks.flatMap((lock) => lock.phases).sort((a, b) => weight(b) - weight(a));
   for (const [start, value] of windows.filter(([, value]) => value >= pressure.threshold)) {
     const end = start + pressure.intervalNs;
     const last = phases.at(-1);
     if (last && last.to === start) {
-      last.mean = (last.mean * (last.to - last.from) + value * (end - start)) / (end - last.from);
+      parts.at(-1)!.push([start, value]);
       [last.to, last.peak] = [end, Math.max(last.peak, value)];
     } else {
+      parts.push([[start, value]]);
       phases.push({ from: start, to: end, mean: value, peak: value, acquiring: "", owner: "" });
     }
   }
+  phases.forEach((phase, at) => (phase.mean = meanOf(running, parts[at]!)));
   for (const phase of phases) {
     const worst = known.find((one) => one.from < phase.to && one.to > phase.from);
     if (worst) [phase.acquiring, phase.owner] = [worst.acquiring, worst.owner];
@@ -65,6 +81,7 @@ function together(locks: LockPressure[], pressure: Pressure): LockPressure {
 export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string, range: Range, most: number): Line[] {
   const all = windowsIn(pressure, range);
   const places = new Map(all.map(([start], at) => [start, at]));
+  const running = runningOf(pressure);
   const chosen = byName({ ...pressure, locks: pressure.locks.filter((lock) => matches(names, lock.lock, lockFilter)) }, names);
   const lines = chosen.map(({ lock, windows, phases }) => {
     const values = new Array<number>(all.length).fill(0);
@@ -72,7 +89,7 @@ export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string,
       const at = places.get(start);
       if (at !== undefined) values[at] = value;
     }
-    const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+    const mean = meanOf(running, all.map(([start], at) => [start, values[at]!]));
     return { lock, label: names.text(names.lock(lock).title), values, mean, phases: inRange(phases, range) };
   });
   return lines.filter((line) => line.mean > 0).sort((a, b) => b.mean - a.mean).slice(0, most);

@@ -80,6 +80,10 @@ threshold: number,
  */
 windows: Array<[number, number]>, 
 /**
+ * Running time in each interval: what the mean of several intervals weighs them by.
+ */
+running: Array<number>, 
+/**
  * Locks, highest mean first.
  */
 locks: Array<LockPressure>, };
@@ -269,11 +273,7 @@ process: Spent,
  */
 transactions: Array<Transactions>, 
 /**
- * Locks whose holders were not running, most such time first.
- */
-locks: Array<HeldOff>, 
-/**
- * The same by the locks' names, of all locks.
+ * Locks whose owners had no CPU, by name, most such time first.
  */
 lockNames: Array<NameHeldOff>, };
 
@@ -431,24 +431,7 @@ p99: number,
 max: number, };
 
 /**
- * A lock that looked contended while its holders did not run.
- */
-export type HeldOff = { 
-/**
- * The lock's name.
- */
-lock: string, 
-/**
- * Its blocked time.
- */
-blocked: number, 
-/**
- * How much of it the holder was ready but not running, an estimate.
- */
-offCpu: number, };
-
-/**
- * The same of all locks of a name.
+ * All locks of a name that looked contended while their owners had no CPU.
  */
 export type NameHeldOff = { 
 /**
@@ -456,6 +439,6 @@ export type NameHeldOff = {
  */
 name: number, 
 /**
- * How much of their blocked time the holder was ready but not running.
+ * How much of their blocked time the owner was ready, but had no CPU: an estimate.
  */
 offCpu: number, };

@@ -29,7 +29,7 @@ export function Stack({ frames, title, why, unknown }: { frames: string[]; title
 export function Both({ waiter_stack, owner_stack }: { waiter_stack: string[]; owner_stack: string[] }) {
   return (
     <div class="pair">
-      <Stack frames={waiter_stack} title="Who waited" why="Call stack of the blocked threads, innermost method first" unknown="The call stack was not recorded." />
+      <Stack frames={waiter_stack} title="Who was blocked" why="Call stack of the blocked threads, innermost method first" unknown="The call stack was not recorded." />
       <Stack frames={owner_stack} title="Who owned the lock" why="Call stack of the owner meanwhile, from the frame that owned the lock on" unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />
     </div>
   );

@@ -1,4 +1,4 @@
-// One incident on one screen: who waited, who had the lock, what the owner executed, and
+// One incident on one screen: who was blocked, who had the lock, what the owner executed, and
 // what the owner waited for itself. The range and filter of the page choose it, or a phase.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
@@ -13,7 +13,7 @@ import { split } from "../text/frames";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
-import { coverageOf, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
+import { coverageOf, freeOf, INSIDE_WHY, noSample } from "./Inside";
 import { Sampled } from "../view/Sampled";
 import { Bar, HAND_OFF, NoBlockedTime, Pauses } from "./Overview";
 
@@ -61,7 +61,7 @@ function Phases() {
         <div class="tabs" role="group" aria-label="Phases, worst first">
           {phases.map((phase) => (
             <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show({ range: phase.range, lock: `=${phase.lock}` })}
-              title={`mean pressure of ${phase.lock}: ${percent(phase.mean)}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} waited` : ""}`}>
+              title={`mean pressure of ${phase.lock}: ${percent(phase.mean)}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} was blocked` : ""}`}>
               {interval(phase.range, whole)} <b>{phase.lock}</b> pressure {percent(phase.mean)}
             </button>
           ))}
@@ -109,7 +109,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
         )}
       </section>
       <div class="incident">
-        <Part title="Who waited" why="Groups of blocked threads and the method that wanted the lock; part of the blocked time">
+        <Part title="Who was blocked" why="Groups of blocked threads and the method that wanted the lock; part of the blocked time">
           <Waiters groups={waiters} names={names} />
         </Part>
         <Part title="Who had the lock" why="Threads that had the lock while others were blocked, and the method that acquired it; part of the blocked time">
@@ -205,15 +205,15 @@ function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: 
 function Doings({ inside, hows, owners, noCpu, names }: { inside: Groups; hows: Groups; owners: Groups; noCpu: number; names: NameBook }) {
   const { opening } = useSource();
   const doing = useMemo(() => doingOf(inside, names), [inside]);
-  if (inside.count === 0) return <p class="empty">{INSIDE_EMPTY}</p>;
+  if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
   const weighted = opening.recordings[view.value.recording]?.samplesWeighted ?? false;
   const { whole, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, notSampled: 0 };
   const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
   const waiting = doing.waiting.reduce((sum, spot) => sum + spot.total, 0);
-  const free = ofHow(hows, HAND_OFF) / Math.max(1, owners.totalNs);
+  const free = freeOf(hows);
   return (
     <>
-      {free > 0.5 && <p>This list explains little: for {percent(free)} of the blocked time, nobody had the lock.</p>}
+      {free > 0.5 && <p>For {percent(free)} of the blocked time, no thread had the lock (hand-off). The rest:</p>}
       <ol class="spots">
         {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
         {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
@@ -270,8 +270,8 @@ function Waits({ name, contentions, blocked, names }: { name: string; contention
   if (owners.length === 0) return <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>;
   return (
     <>
-      {owned < known / 2 && <p>This list explains little: for {percent(1 - owned / known)} of the time in it, no owner is known, or nobody had the lock.</p>}
-      {found.length === 0 && <p class="empty">For no lock and no other thread.{owned >= known / 2 && " So the cause is what the owner did itself (above)."}</p>}
+      {owned < known / 2 && <p>For {percent(1 - owned / known)} of {known < blocked * 0.995 ? `the time of the ${times(contentions.length, "longest contention")}` : "the blocked time"}, no thread had the lock (hand-off), or the owner is unknown.{found.length > 0 && " The rest:"}</p>}
+      {found.length === 0 && <p class="empty">The owners waited for no lock and no other thread.{owned >= known / 2 && " So the cause is what the owner did itself (above)."}</p>}
       <ol class="spots">
         {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
       </ol>
@@ -279,7 +279,7 @@ function Waits({ name, contentions, blocked, names }: { name: string; contention
         {known < blocked * 0.995
           ? `This list uses the ${times(contentions.length, "longest contention")} (${percent(known / blocked)} of the blocked time)`
           : `This list uses all ${times(contentions.length, "contention")}`}
-        {ownersOf(contentions, range).length > MOST_OWNERS && ` and the ${MOST_OWNERS} threads that had the lock longest`}.
+        {ownersOf(contentions, range).length > MOST_OWNERS && ` and the ${MOST_OWNERS} threads that had the lock longest. It leaves out owners that did not wait`}.
       </p>
     </>
   );

@@ -8,13 +8,17 @@ import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/ask
 import { view } from "../state/view";
 import { duration, percent, times } from "../text/units";
 import { useDuration } from "../view/FilterBar";
-import { Bar } from "./Overview";
+import { Bar, HAND_OFF } from "./Overview";
 
 const MOST = 8;
 
 export const INSIDE_WHY =
   "Samples of the thread that owned the lock, taken while others were blocked on it, up to the frame that acquired it. A sample counts once for each blocked thread.";
-export const INSIDE_EMPTY = "No sample of an owner here. If owners had the lock for most of the time, -e lock,cpu (or wall) takes more samples. In hand-off, no thread has the lock, so there is nothing to sample.";
+/** Why there is no sample of an owner, given the part of the blocked time in which the lock was free. */
+export function noSample(free: number): string {
+  if (free > 0.5) return `No sample of an owner here: for ${percent(free)} of the blocked time, no thread had the lock (hand-off).`;
+  return "No sample of an owner here. Record with -e lock,cpu (or lock,wall) to take more samples.";
+}
 
 interface Spot {
   text: string;
@@ -53,6 +57,18 @@ export function coverageOf(blocked: Groups, sampled: number): Coverage {
   return { whole, sampled, notSampled: whole - sampled };
 }
 
+/** The part of blocked time in which the lock was free. */
+export function freeOf(blocked: Groups): number {
+  const free = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && how === HAND_OFF ? blocked.total[at]! : 0), 0);
+  return free / Math.max(1, blocked.totalNs);
+}
+
+/** The same for a selection whose blocked time has not been asked for. */
+export function NoSample({ within }: { within: Step[] }) {
+  const answers = useAnswers(grouping(scopeOf(view.value, useDuration(), undefined, within), ["how"], 20));
+  return answers && <>{noSample(freeOf(answers[0]))}</>;
+}
+
 /** Where inside the owner the time of a selection went. */
 export function Inside({ within }: { within: Step[] }) {
   const whole = useDuration();
@@ -80,7 +96,7 @@ export function Inside({ within }: { within: Step[] }) {
     <section class="chain inside" aria-label="Inside the owner">
       <h3 title={INSIDE_WHY}>Where inside the owner the time went</h3>
       {spots.length === 0 ? (
-        <p class="empty">{INSIDE_EMPTY}</p>
+        <p class="empty">{noSample(freeOf(blocked))}</p>
       ) : (
         <>
           <ol class="spots">

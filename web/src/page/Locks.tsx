@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Aspect, Groups, Kind } from "../data/contract";
 import type { Estimate, EstimateBook } from "../data/estimates";
@@ -18,7 +19,7 @@ import { StackGraph } from "../view/StackGraph";
 import { keyOf } from "../data/keys";
 import { Longest } from "../view/Longest";
 import { TreeTable, type Column } from "../view/TreeTable";
-import { Inside, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
+import { Inside, INSIDE_WHY, NoSample } from "./Inside";
 import { Bar, NoBlockedTime } from "./Overview";
 import { keepOpen, useTree, type Tree, type TreeRow } from "./tree";
 
@@ -57,8 +58,8 @@ function shareBetween(found: Estimate | null, totalNs: number): string {
 
 const TITLES: Record<(typeof PANELS)[number], string> = {
   chains: "Both call stacks",
-  waiting: "Waiter stacks",
-  holding: "Owner stacks",
+  waiting: "Stacks of blocked threads",
+  holding: "Stacks of owners",
   inside: "Inside the owner",
   longest: "Longest contentions",
 };
@@ -107,7 +108,7 @@ export function Locks() {
         {mode === "chains" && <Chains />}
         {mode === "waiting" && <Stacks by="contender-chain" why="Call stacks of blocked threads; width is blocked time." />}
         {mode === "holding" && <Stacks by="owner-chain" why="Call stacks of the owner, at its release; width is the time that others were blocked meanwhile." />}
-        {mode === "inside" && <Stacks by="inside" why={INSIDE_WHY} empty={INSIDE_EMPTY} kinds={["inside"]} fold={false} />}
+        {mode === "inside" && <Stacks by="inside" why={INSIDE_WHY} empty={<NoSample within={pick} />} kinds={["inside"]} fold={false} />}
         {mode === "longest" && <Longest within={pick} />}
       </section>
     </div>
@@ -187,7 +188,7 @@ function Selected() {
   );
 }
 
-/** The pairs of chains that cost most: who waited, who held. */
+/** The pairs of chains that cost most: who was blocked, who owned the lock. */
 function Chains() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
@@ -207,7 +208,7 @@ function Chains() {
         {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
       </PairLine>
       <div class="pair">
-        <Chain chain={pair.contender} title="Who waited" why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
+        <Chain chain={pair.contender} title="Who was blocked" why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         <Chain chain={pair.owner} title="Who owned the lock" why="Call stack of the owner when it released the lock, from the frame that acquired it on"
           unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />
       </div>
@@ -233,7 +234,7 @@ function pairsOf(groups: Groups | undefined): Pair[] {
   return pairs.sort((a, b) => b.total - a.total);
 }
 
-function Stacks({ by, why, empty = "No blocked time here.", kinds, fold = true }: { by: Aspect; why: string; empty?: string; kinds?: Kind[]; fold?: boolean }) {
+function Stacks({ by, why, empty = "No blocked time here.", kinds, fold = true }: { by: Aspect; why: string; empty?: ComponentChildren; kinds?: Kind[]; fold?: boolean }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const scope = scopeOf(view.value, whole, kinds, view.value.pick);

@@ -12,7 +12,7 @@ import { split } from "../text/frames";
 import { optionsOf } from "../text/options";
 import { Code } from "../view/Code";
 import { FactList } from "../view/Facts";
-import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
+import { COLOURS, NO_STATE, PALETTE, partFill } from "../view/colours";
 import { Heat } from "../view/Heat";
 import { useDuration } from "../view/FilterBar";
 import { LockMap } from "../view/LockMap";
@@ -61,15 +61,17 @@ function Verdict({ facts }: { facts: Facts }) {
       <p class="sentence">
         <Sentence text={facts.verdict} links={facts.links} />
       </p>
-      <ThreadTime ledger={facts.ledger} />
+      <ThreadTime facts={facts} />
     </section>
   );
 }
 
 /** The ledger as one bar. */
-function ThreadTime({ ledger }: { ledger: Ledger }) {
+function ThreadTime({ facts }: { facts: Facts }) {
+  const ledger: Ledger = facts.ledger;
   if (ledger.activeNs === 0) return null;
   const share = (ns: number) => percent(ns / ledger.activeNs);
+  const fill = (part: LedgerPart) => partFill(part.name, facts.stretches);
   const idle = ledger.idleNs > 0 ? ` and ${duration(ledger.idleNs)} idle` : "";
   return (
     <div class="ledger">
@@ -78,13 +80,13 @@ function ThreadTime({ ledger }: { ledger: Ledger }) {
       </p>
       <div class="stack" role="img" aria-label={ledger.parts.map((part) => `${part.words} ${share(part.ns)}`).join(", ")}>
         {ledger.parts.map((part) => (
-          <i key={part.name} style={{ width: `${(100 * part.ns) / ledger.activeNs}%`, background: PART_COLOURS[part.name] }} title={entriesOf(part)} />
+          <i key={part.name} style={{ width: `${(100 * part.ns) / ledger.activeNs}%`, background: fill(part) }} title={entriesOf(part)} />
         ))}
       </div>
       <div class="legend">
         {ledger.parts.map((part) => (
           <span key={part.name} title={entriesOf(part)}>
-            <i class="swatch" style={{ background: PART_COLOURS[part.name] }} /> {part.words} <b>{share(part.ns)}</b>
+            <i class="swatch" style={{ background: fill(part) }} /> {part.words} <b>{share(part.ns)}</b>
           </span>
         ))}
       </div>
@@ -214,7 +216,7 @@ function Waits({ facts }: { facts: Facts }) {
               </td>
               <td class="number">
                 {duration(wait.totalNs)}
-                <Bar part={wait.totalNs / most} />
+                <Bar part={wait.totalNs / most} colour={wait.isMonitor ? COLOURS.wait : COLOURS.park} />
               </td>
               <td>{wait.groups.join(", ")}</td>
               <td title={wait.endedBy}>{wait.endedBy ? <Code name={split(wait.endedBy)[1]} /> : wait.byTimeout ? "timeout" : "several, or unknown"}</td>
@@ -359,7 +361,7 @@ function When({ phases, whole }: { phases: Phase[]; whole: number }) {
     <>
       {phases.slice(0, 2).map((phase) => {
         const range = { from: phase.from, to: Math.min(phase.to, whole) };
-        const who = phase.owner ? `; ${phase.owner} owned it while ${phase.acquiring || "others"} waited` : "";
+        const who = phase.owner ? `; ${phase.owner} owned it while ${phase.acquiring || "others"} was blocked` : "";
         return (
           <button key={phase.from} type="button" class="small" title={`Choose this range; highest pressure ${percent(phase.peak)}${who}`}
             onClick={() => show({ range })}>
@@ -372,10 +374,11 @@ function When({ phases, whole }: { phases: Phase[]; whole: number }) {
   );
 }
 
-export function Bar({ part }: { part: number }) {
+/** Orange for blocked time; what is not blocked time has another colour. */
+export function Bar({ part, colour }: { part: number; colour?: string }) {
   return (
     <span class="bar" title={percent(part)}>
-      <i style={{ width: `${Math.min(100, part * 100)}%` }} />
+      <i style={{ width: `${Math.min(100, part * 100)}%`, ...(colour && { background: colour }) }} />
     </span>
   );
 }
@@ -416,7 +419,7 @@ function Pressure() {
             <b> {percent(at !== null ? line.values[at]! : line.mean)}</b>
           </span>
         ))}
-        <span class="hint push">{at === null ? "on average of these intervals" : `at ${moment(edges[at]!, whole)}`}</span>
+        <span class="hint push">{at === null ? (view.value.range ? "mean over the chosen range" : "mean over the recording") : `at ${moment(edges[at]!, whole)}`}</span>
       </div>
       <Plot
         label="Critical section pressure of the worst locks over time. Drag to choose a time range."
@@ -476,13 +479,13 @@ function useInRange(facts: Facts): (finding: Finding) => number | null {
 
 function FindingItem({ finding, links, most, inRange }: { finding: Finding; links: Facts["links"]; most: number; inRange: number | null }) {
   return (
-    <li class={`${finding.kind} ${inRange === 0 ? "elsewhere" : ""}`}>
+    <li class={`of-${finding.kind} ${inRange === 0 ? "elsewhere" : ""}`}>
       <p>
         <Sentence text={finding.text} links={links} />
       </p>
       {finding.cost > 0 && (
         <div class="cost" title="Thread time that it cost in the whole recording">
-          {duration(finding.cost)} of thread time <Bar part={finding.cost / most} />
+          {duration(finding.cost)} of thread time <Bar part={finding.cost / most} colour={NO_STATE} />
         </div>
       )}
       {inRange !== null && <p class="hint">{inRange > 0 ? `${duration(inRange)} blocked on this lock in the chosen range` : "No thread was blocked on this lock in the chosen range"}</p>}
@@ -549,8 +552,10 @@ function About({ facts }: { facts: Facts }) {
 /** What Headway itself cost. */
 function costOf(facts: Facts): string {
   if (facts.ownCpuNs === 0) return "";
-  const share = facts.processCpuNs > 0 ? `, ${percent(facts.ownCpuNs / facts.processCpuNs)} of the process's ${duration(facts.processCpuNs)}` : "";
-  return `${duration(facts.ownCpuNs)} of CPU time for Headway itself${share}`;
+  const all = facts.ownCpuNs + (facts.hookCpuNs ?? 0);
+  if (facts.processCpuNs === 0) return `${duration(facts.ownCpuNs)} of CPU time in Headway's own threads`;
+  const share = `${duration(all)} of CPU time, ${percent(all / facts.processCpuNs)} of the process's ${duration(facts.processCpuNs)}`;
+  return facts.hookCpuNs === null ? `Headway's own threads used ${share}` : `Headway used ${share} (estimate)`;
 }
 
 /** What is kept of contentions that are too many to be shown one by one. */

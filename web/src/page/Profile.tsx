@@ -7,6 +7,7 @@ import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { duration, percent, times } from "../text/units";
 import { Typed, useDuration } from "../view/FilterBar";
+import { NO_STATE } from "../view/colours";
 import { byType } from "../view/Flame";
 import { isNarrowed, Narrowed, NONE_CHOSEN } from "../view/Narrowed";
 import { Sampled } from "../view/Sampled";
@@ -127,7 +128,7 @@ function ContextTree({ stacks, fold, format, search }: TableProps & { fold: bool
     { id: "text", title: "method", why: "Each method below the one that called it", width: "minmax(260px, 1fr)", value: (row) => row.node.name,
       cell: (row) => <span class={`cut ${search && row.node.name.toLowerCase().includes(search.toLowerCase()) ? "hit" : ""}`} title={row.node.name}><Method name={row.node.name} isOne={row.node.key >= 0} /></span> },
     { id: "total", title: "total", why: "Time in the method and in what it called", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{format(row.node.total)}</span> },
-    { id: "share", title: "share", why: "Part of all time in the range and filter", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{percent(row.node.total / root.total)}<Bar part={row.node.total / root.total} /></span> },
+    { id: "share", title: "share", why: "Part of all time in the range and filter", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{percent(row.node.total / root.total)}<Bar part={row.node.total / root.total} colour={NO_STATE} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "110px", value: (row) => row.node.self, cell: (row) => <span class="number">{format(row.node.self)}</span> },
   ];
   const toggle = (row: ContextRow) => {

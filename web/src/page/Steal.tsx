@@ -3,13 +3,13 @@ import { useMemo } from "preact/hooks";
 import { KINDS, type Kind, type Scope, type Steal as Taken } from "../data/contract";
 import { average } from "../data/intervals";
 import { cpusOf, linesOver, OFF_CPU, MEASURED, spentOf, type SpentRow } from "../data/spent";
-import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import { grouping, overTime, scopeOf, useAnswers, useNames, wholeOf } from "../state/asking";
 import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
-import { COLOURS } from "../view/colours";
+import { COLOURS, NO_STATE } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";
 import { Sparkline } from "../view/Sparkline";
@@ -20,6 +20,7 @@ import { Transactions } from "./Transactions";
 const INTERVALS = 200;
 const SPARKS = 60;
 const MOST = 1000;
+const MOST_LOCKS = 50;
 
 export function Steal() {
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
@@ -110,7 +111,7 @@ function OverTime({ steal }: { steal: Taken }) {
   if (!answers) return <section class="card" aria-busy="true" />;
   return (
     <section class="card">
-      <h2 title="How many threads were running, or could have been and were not, on average of each interval">Running, and kept from it</h2>
+      <h2 title="How many threads ran, and how many were ready to run but had no CPU, on average of each interval">Threads on CPU, and ready without a CPU</h2>
       <div class="legend">
         {series.map(({ label, colour }) => (
           <span key={label}>
@@ -150,15 +151,15 @@ function Threads() {
   const columns: Column<Row, ColumnOf<"spent">>[] = [
     { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", value: (row) => row.name,
       cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, "") })}>{row.name}</a> },
-    { id: "line", title: "off-CPU over time", why: "Runnable but off-CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Runnable but off-CPU time of ${row.name}, over time`} /> },
+    { id: "line", title: "no CPU, over time", why: "Time ready to run, but without a CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={NO_STATE} label={`Time of ${row.name} without a CPU, over time`} /> },
     time("ran", "on CPU", "CPU time without steal"),
     time("stolen", "steal", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
-    { id: "offCpu", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.offCpu,
+    { id: "offCpu", title: "no CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but had no CPU", width: "100px", value: (row) => row.offCpu,
       cell: (row) => <span class="number">{duration(row.offCpu)}</span> },
     { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
-      cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
+      cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} colour={NO_STATE} /></span> },
   ];
   const mode = (next: string) => show({ mode: `${next}.${rest}` }, false);
   return (
@@ -172,7 +173,7 @@ function Threads() {
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
       ) : (
         <>
-          <TreeTable label="Off-CPU time by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-offCpu" onSort={(next) => show({ sort: next }, false)} height={230} />
+          <TreeTable label="Time without a CPU, by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-offCpu" onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
             {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
@@ -188,9 +189,14 @@ function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why:
   return { id, title, why, width: "100px", value: (row) => row[id], cell: (row) => <span class="number">{duration(row[id])}</span> };
 }
 
-/** Locks that looked contended because their holders did not run. */
+/** Locks that looked contended because their owners had no CPU, by name. Blocked time is that of the overview. */
 function Holders({ steal }: { steal: Taken }) {
-  if (steal.locks.length === 0) return null;
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const answers = useAnswers(grouping(wholeOf(view.value, whole), ["lock-name"], MOST));
+  if (steal.lockNames.length === 0 || !answers) return null;
+  const blocked = new Map(answers[0].value.map((name, at) => [name, answers[0].total[at]!]));
+  const rows = steal.lockNames.filter(({ name, offCpu }) => offCpu > 0 && blocked.has(name));
   return (
     <section class="card">
       <h2 title="Blocked time during which the owner could run, but had no CPU: an estimate for the whole recording">Locks whose owner had no CPU</h2>
@@ -198,20 +204,20 @@ function Holders({ steal }: { steal: Taken }) {
         <table class="plain">
           <thead>
             <tr>
-              <th>lock</th>
+              <th title="What the code calls the lock; objects of one name together">lock</th>
               <th class="number" title="Blocked time of all threads">blocked</th>
               <th class="number" title="Time in which the owner could run, but had no CPU">owner had no CPU</th>
             </tr>
           </thead>
           <tbody>
-            {steal.locks.slice(0, 50).map((row) => (
-              <tr key={row.lock}>
+            {rows.slice(0, MOST_LOCKS).map(({ name, offCpu }) => (
+              <tr key={name}>
                 <td>
-                  <a href={address({ page: "locks", lock: `=${row.lock}` })}><code>{row.lock}</code></a>
+                  <a href={address({ page: "locks", lock: `=${names.text(name)}` })}><code>{names.text(name)}</code></a>
                 </td>
-                <td class="number">{duration(row.blocked)}</td>
+                <td class="number">{duration(blocked.get(name)!)}</td>
                 <td class="number">
-                  {duration(row.offCpu)} ({percent(row.offCpu / Math.max(1, row.blocked))})
+                  {duration(offCpu)} ({percent(offCpu / Math.max(1, blocked.get(name)!))})
                 </td>
               </tr>
             ))}

@@ -121,7 +121,7 @@ export function mainHolder(stretch: Stretch): Slice | undefined {
 }
 
 function Hint() {
-  return <p class="hint">The tallest bars are threads that were blocked on a lock. Click one to see which thread owned it, what both were doing, and an arrow to the owner; the arrow keys step through a lane. A name leads to the thread's flame graph; boxes, or clicks with Shift, choose several threads for one.</p>;
+  return <p class="hint">Each row is a thread. In the tallest bars, the thread was blocked on a lock: click one to see which thread owned the lock, what both did, and an arrow to the owner. The arrow keys step through the bars of a row. Click a name to see the flame graph of the thread. To see several threads in one flame graph, check their boxes, or click their rows with Shift.</p>;
 }
 
 /** Leads to the flame graph of the threads that are chosen. */
@@ -387,7 +387,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         </p>
       )}
       <div class="pair">
-        <Chain chain={stretch.chain} title={blocked ? "Who waited" : "Its call stack"} why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
+        <Chain chain={stretch.chain} title={blocked ? "Who was blocked" : "Its call stack"} why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         {blocked && (
           <Chain chain={holder?.chain ?? 0} title={holder ? `Who owned the lock: ${names.threadText(holder.owner)}` : "Who owned the lock"}
             why="Call stack of the owner when it released the lock" unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />

@@ -57,7 +57,7 @@ export function WaitFor() {
   return (
     <div class="columns wide graphs">
       <section class="card">
-        <h2 class="away">Who waits for whom</h2>
+        <h2 class="away">Wait-for graph</h2>
         {tabs}
         <Sampled />
         {blame.edges.length > 0 ? (
@@ -66,14 +66,15 @@ export function WaitFor() {
           <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>
         )}
         <p class="foot">
-          An arrow leads from who waited to who owned the lock; its width is the blocked time.
+          An arrow leads from the blocked threads to the owner of the lock. Its width is the blocked time.
           {drawn.folded > 0 && ` The ${drawn.folded} ${MODES[mode][0]} with least blocked time are one node.`}
           {drawn.edges.length > MOST_EDGES && ` The ${MOST_EDGES} arrows with most blocked time of ${drawn.edges.length} are drawn.`}
           {blame.unblamed > 0 && ` ${duration(blame.unblamed)} (${percent(blame.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}
         </p>
       </section>
       <section class="card">
-        <h2 title="They block others and are not blocked themselves: the place to begin">Roots</h2>
+        <h2>Roots</h2>
+        <p class="hint">They block others, and are not blocked themselves, or for much less time. Look at them first.</p>
         <ol class="findings">
           {rootsOf(blame.edges).slice(0, 12).map((root) => (
             <li key={root.node}>

@@ -110,6 +110,12 @@ export function scopeOf(view: View, duration: number, kinds?: Kind[], within: St
   };
 }
 
+/** Blocked time of the whole recording, whatever range and filter are. */
+export function wholeOf(view: View, duration: number): Scope {
+  const filter = { thread: "", lock: "", method: "", services: false };
+  return { recording: view.recording, from: 0, to: duration, filter, kinds: CONTENTION.all, within: [] };
+}
+
 /** Groups of call stacks that are asked for at most; what is beyond is one group. */
 export const MOST_STACKS = 5000;
 

@@ -1,5 +1,6 @@
 // Call stacks as one graph: all of them, or callers and callees of a chosen method. What is
 // chosen is in the address and the same for every value.
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { flame, sandwich, type FlameNode, type FlameOptions, type Stacks } from "../data/flame";
 import { show, view } from "../state/view";
@@ -13,7 +14,7 @@ interface Props {
   options: FlameOptions;
   why: string;
   label: string;
-  empty: string;
+  empty: ComponentChildren;
   meaning: Meaning;
   format: (value: number) => string;
   search: string;

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { differenceColour, FRAME_SHADES } from "./colours";
+import { KINDS, type Kind } from "../data/contract";
+import { COLOURS, differenceColour, FRAME_SHADES, partFill, STATE_COLOURS } from "./colours";
 
 type Colour = [number, number, number];
 
@@ -47,6 +48,25 @@ function shades(grey: number): Record<string, Colour[]> {
   const corners = Object.entries(FRAME_SHADES).map(([type, [h, s, l]]) => [type, h!.flatMap((a) => s!.flatMap((b) => l!.map((c) => fromHsl([a, b, c]))))]);
   return { ...(Object.fromEntries(corners) as Record<string, Colour[]>), jdk: [named("folded")[grey]!] };
 }
+
+describe("the colours of states", () => {
+  // Both are called "on CPU".
+  const all = Object.entries({ ...STATE_COLOURS, cpu: undefined }).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const pairs = all.flatMap(([a, one], at) => all.slice(at + 1).map(([b, other]) => [`${a} and ${b}`, fromHex(one), fromHex(other)] as const));
+  it.each(Object.keys(VISION))("differ with %s vision", (vision) => {
+    for (const [name, one, other] of pairs) expect([name, distance(seen(one, vision), seen(other, vision))]).toEqual([name, expect.toSatisfy((far: number) => far > 8)]);
+  });
+  it("are those of the parts of thread time", () => {
+    const has = (...kinds: Kind[]) => KINDS.map((kind) => (kinds.includes(kind) ? 1 : 0));
+    const colours = (fill: string) => Object.entries(COLOURS).filter(([, colour]) => fill.includes(colour)).map(([kind]) => kind);
+    expect(colours(partFill("lock", has("monitor")))).toEqual(["monitor"]);
+    expect(colours(partFill("lock", has("juc")))).toEqual(["juc"]);
+    expect(colours(partFill("lock", has("monitor", "juc")))).toEqual(["monitor", "juc"]);
+    expect(colours(partFill("wait-permit", has("wait", "park")))).toEqual(["wait", "park"]);
+    expect(colours(partFill("pause", []))).toEqual(["paused"]);
+    for (const kinds of [has("wait"), has("wait", "park")]) expect(partFill("wait-thread", kinds)).not.toBe(partFill("wait-permit", kinds));
+  });
+});
 
 describe("the colours of differences", () => {
   const fromRgb = (text: string) => text.match(/\d+/g)!.map((part) => linear(Number(part) / 255)) as Colour;

@@ -10,29 +10,49 @@ export const COLOURS: Record<Kind, string> = {
   park: "#0072b2",
   cpu: "#009e73",
   wall: "#8fbfa9",
-  alive: "#8d939c",
-  paused: "#f0e442",
-  inside: "#e69f00",
+  alive: "#727882",
+  paused: "#7a4b2a",
+  inside: "#3d4450",
   ran: "#009e73",
   stolen: "#a6206a",
   throttled: "#e69f00",
   queued: "#f0e442",
-  transaction: "#7b61c4",
+  transaction: "#9d86e0",
 };
 
-export const STATE_COLOURS: Record<State, string> = { ...COLOURS, "virtual-blocked": "#f2a46f", "virtual-waiting": "#b5d9ee" };
+export const STATE_COLOURS: Record<State, string> = { ...COLOURS, "virtual-blocked": "#f5b48a", "virtual-waiting": "#b5d9ee" };
 
-/** The parts of the ledger, in the colours of the states they are made of. */
-export const PART_COLOURS: Record<string, string> = {
+/** For quantities that are no state's: as dim as words of explanation. */
+export const NO_STATE = "var(--dim)";
+
+/** Parts of the ledger that are one state. */
+const PART_COLOURS: Record<string, string> = {
   cpu: COLOURS.ran,
   "no-cpu": COLOURS.queued,
-  lock: COLOURS.monitor,
-  "wait-thread": COLOURS.wait,
-  "wait-permit": COLOURS.park,
-  pause: COLOURS.stolen,
+  pause: COLOURS.paused,
   "off-cpu": COLOURS.alive,
-  unknown: "transparent",
 };
+
+/** Those that are made of two states, and which way their stripes lean. */
+const MIXED_PARTS: Record<string, [Kind, Kind, degrees: number]> = {
+  lock: ["monitor", "juc", 45],
+  "wait-thread": ["wait", "park", 45],
+  "wait-permit": ["wait", "park", 135],
+};
+
+/**
+ * The background of a part of the ledger, in the colours of the states that it is made of: stripes, if the recording has
+ * both. `counts` is how many contentions and waits of each kind it has.
+ */
+export function partFill(part: string, counts: number[]): string {
+  const mixed = MIXED_PARTS[part];
+  if (!mixed) return PART_COLOURS[part] ?? "transparent";
+  const [first, second, degrees] = mixed;
+  const [a, b] = [first, second].filter((kind) => (counts[KINDS.indexOf(kind)] ?? 0) > 0).map((kind) => COLOURS[kind]);
+  // Waits for another thread and for an object lie side by side.
+  const other = b ?? (part === "wait-permit" ? `color-mix(in srgb, ${a ?? COLOURS[first]} 70%, white)` : a);
+  return `repeating-linear-gradient(${degrees}deg, ${a ?? COLOURS[first]} 0 4px, ${other ?? COLOURS[first]} 4px 8px)`;
+}
 
 /** For things that are told apart, not states. */
 export const PALETTE = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;

@@ -126,6 +126,7 @@ impl Grid {
             csp_mean: fraction(acquiring_ns, running_ns),
             csp_peak: peak(&windows),
             windows,
+            window_running_ns: self.totals.iter().map(|(running, _)| *running).collect(),
             locks,
             other_locks,
         }

@@ -28,6 +28,9 @@ pub struct PressureReport {
     pub csp_peak: f64,
     /// The same in every interval: where it begins, and the pressure.
     pub windows: Vec<(u64, f64)>,
+    /// Running time in every interval.
+    #[serde(skip)]
+    pub window_running_ns: Vec<u64>,
     /// Locks that were acquired with blocking, highest mean pressure first; of
     /// very many only the first, and those that have a phase.
     pub locks: Vec<LockPressure>,

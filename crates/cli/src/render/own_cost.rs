@@ -2,11 +2,8 @@
 
 use super::numbers::{counted, percent, time};
 use crate::agent::reply::Reply;
-use headway_analysis::report::RecordingSummary;
+use headway_analysis::report::{RecordingSummary, CALLS_FOR_AN_ESTIMATE};
 use headway_protocol::State;
-
-/// Timed calls from which on their mean and spread say something.
-const FOR_AN_ESTIMATE: u64 = 10;
 
 /// What the agent measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +74,7 @@ impl OwnCost {
         let of_all =
             |ns: u64| format!("{} of CPU time, {} of the process's {}", time(ns), share(ns), time(self.process_cpu_ns));
         let interrupts = if self.has_interrupts { ", interrupts that take CPU samples not included" } else { "" };
-        if self.timed_calls < FOR_AN_ESTIMATE {
+        if self.timed_calls < CALLS_FOR_AN_ESTIMATE {
             return Some(format!(
                 "Headway's own threads used {}{interrupts}; its work on application threads was too rare for an estimate.",
                 of_all(self.own_cpu_ns)

@@ -59,6 +59,9 @@ pub struct Pressure {
     pub threshold: f64,
     /// Where each interval begins, and the pressure of all locks together.
     pub windows: Vec<(u64, f64)>,
+    /// Running time in each interval: what the mean of several intervals weighs them by.
+    #[serde(default)]
+    pub running: Vec<u64>,
     /// Locks, highest mean first.
     pub locks: Vec<LockPressure>,
 }
@@ -177,9 +180,7 @@ pub struct Steal {
     pub process: Spent,
     /// Kinds of transactions, longest in all first.
     pub transactions: Vec<Transactions>,
-    /// Locks whose holders were not running, most such time first.
-    pub locks: Vec<HeldOff>,
-    /// The same by the locks' names, of all locks.
+    /// Locks whose owners had no CPU, by name, most such time first.
     pub lock_names: Vec<NameHeldOff>,
 }
 
@@ -280,26 +281,13 @@ pub struct Spread {
     pub max: u64,
 }
 
-/// A lock that looked contended while its holders did not run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(TS))]
-#[serde(rename_all = "camelCase")]
-pub struct HeldOff {
-    /// The lock's name.
-    pub lock: String,
-    /// Its blocked time.
-    pub blocked: u64,
-    /// How much of it the holder was ready but not running, an estimate.
-    pub off_cpu: u64,
-}
-
-/// The same of all locks of a name.
+/// All locks of a name that looked contended while their owners had no CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "camelCase")]
 pub struct NameHeldOff {
     /// Text of the name.
     pub name: u32,
-    /// How much of their blocked time the holder was ready but not running.
+    /// How much of their blocked time the owner was ready, but had no CPU: an estimate.
     pub off_cpu: u64,
 }
