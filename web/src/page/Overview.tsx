@@ -71,7 +71,7 @@ function ThreadTime({ facts }: { facts: Facts }) {
   const ledger: Ledger = facts.ledger;
   if (ledger.activeNs === 0) return null;
   const share = (ns: number) => percent(ns / ledger.activeNs);
-  const fill = (part: LedgerPart) => partFill(part.name, facts.stretches);
+  const fill = (part: LedgerPart) => partFill(part, facts.stretches);
   const idle = ledger.idleNs > 0 ? ` and ${duration(ledger.idleNs)} idle` : "";
   return (
     <div class="ledger">

@@ -58,13 +58,15 @@ describe("the colours of states", () => {
   });
   it("are those of the parts of thread time", () => {
     const has = (...kinds: Kind[]) => KINDS.map((kind) => (kinds.includes(kind) ? 1 : 0));
+    const fillOf = (name: string, counts: number[], entries: [string, number, boolean][] = []) => partFill({ name, words: "", ns: 100, entries }, counts);
     const colours = (fill: string) => Object.entries(COLOURS).filter(([, colour]) => fill.includes(colour)).map(([kind]) => kind);
-    expect(colours(partFill("lock", has("monitor")))).toEqual(["monitor"]);
-    expect(colours(partFill("lock", has("juc")))).toEqual(["juc"]);
-    expect(colours(partFill("lock", has("monitor", "juc")))).toEqual(["monitor", "juc"]);
-    expect(colours(partFill("wait-permit", has("wait", "park")))).toEqual(["wait", "park"]);
-    expect(colours(partFill("pause", []))).toEqual(["paused"]);
-    for (const kinds of [has("wait"), has("wait", "park")]) expect(partFill("wait-thread", kinds)).not.toBe(partFill("wait-permit", kinds));
+    expect(colours(fillOf("lock", has("monitor")))).toEqual(["monitor"]);
+    expect(colours(fillOf("lock", has("juc")))).toEqual(["juc"]);
+    expect(colours(fillOf("lock", has("monitor", "juc")))).toEqual(["monitor", "juc"]);
+    expect(colours(fillOf("wait-permit", has("wait", "park")))).toEqual(["wait", "park"]);
+    expect(colours(fillOf("pause", []))).toEqual(["paused"]);
+    expect(fillOf("no-cpu", [], [["run queue", 75, false], ["steal", 25, false]])).toBe(`linear-gradient(90deg, ${COLOURS.queued} 0% 75%, ${COLOURS.stolen} 75% 100%)`);
+    for (const kinds of [has("wait"), has("wait", "park")]) expect(fillOf("wait-thread", kinds)).not.toBe(fillOf("wait-permit", kinds));
   });
 });
 

@@ -1,6 +1,6 @@
 // Okabe and Ito's colours, which people with any kind of colour vision can tell
 // apart; each state has the same one everywhere.
-import { KINDS, type Kind } from "../data/contract";
+import { KINDS, type Kind, type LedgerPart } from "../data/contract";
 import type { State } from "../data/states";
 
 export const COLOURS: Record<Kind, string> = {
@@ -28,7 +28,6 @@ export const NO_STATE = "var(--dim)";
 /** Parts of the ledger that are one state. */
 const PART_COLOURS: Record<string, string> = {
   cpu: COLOURS.ran,
-  "no-cpu": COLOURS.queued,
   pause: COLOURS.paused,
   "off-cpu": COLOURS.alive,
 };
@@ -40,17 +39,33 @@ const MIXED_PARTS: Record<string, [Kind, Kind, degrees: number]> = {
   "wait-permit": ["wait", "park", 135],
 };
 
+/** Entries of the part "ready, no CPU" that are not run-queue wait. */
+const NO_CPU: Record<string, Kind> = { throttled: "throttled", steal: "stolen" };
+
+/** The states of that part side by side, each as wide as its time. */
+function noCpuFill({ ns, entries }: LedgerPart): string {
+  let from = 0;
+  const stops = entries.map(([words, time]) => {
+    const to = from + (100 * time) / Math.max(1, ns);
+    const stop = `${COLOURS[NO_CPU[words] ?? "queued"]} ${from}% ${to}%`;
+    from = to;
+    return stop;
+  });
+  return stops.length === 0 ? COLOURS.queued : `linear-gradient(90deg, ${stops.join(", ")})`;
+}
+
 /**
  * The background of a part of the ledger, in the colours of the states that it is made of: stripes, if the recording has
  * both. `counts` is how many contentions and waits of each kind it has.
  */
-export function partFill(part: string, counts: number[]): string {
-  const mixed = MIXED_PARTS[part];
-  if (!mixed) return PART_COLOURS[part] ?? "transparent";
+export function partFill(part: LedgerPart, counts: number[]): string {
+  if (part.name === "no-cpu") return noCpuFill(part);
+  const mixed = MIXED_PARTS[part.name];
+  if (!mixed) return PART_COLOURS[part.name] ?? "transparent";
   const [first, second, degrees] = mixed;
   const [a, b] = [first, second].filter((kind) => (counts[KINDS.indexOf(kind)] ?? 0) > 0).map((kind) => COLOURS[kind]);
   // Waits for another thread and for an object lie side by side.
-  const other = b ?? (part === "wait-permit" ? `color-mix(in srgb, ${a ?? COLOURS[first]} 70%, white)` : a);
+  const other = b ?? (part.name === "wait-permit" ? `color-mix(in srgb, ${a ?? COLOURS[first]} 70%, white)` : a);
   return `repeating-linear-gradient(${degrees}deg, ${a ?? COLOURS[first]} 0 4px, ${other ?? COLOURS[first]} 4px 8px)`;
 }
 
