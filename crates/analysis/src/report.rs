@@ -6,7 +6,7 @@
 //! that every report has.
 
 use crate::aspect::Aspect;
-use crate::findings::Gist;
+pub use crate::findings::Gist;
 use crate::ledger::{EntryKind, Ledger, Quality};
 pub use crate::method::sample_report::{
     OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath, LEAST_COVERAGE,

@@ -10,6 +10,10 @@ use std::fmt;
 
 /// What is shown where there is no number.
 const NONE: &str = "–";
+/// From here on a fraction is shown as `> 99 %`, or `100 %`.
+const NEARLY_ALL: f64 = 0.995;
+/// Below this it is shown as `< 0.1 %`, or `0 %`.
+const NEARLY_NONE: f64 = 0.001;
 
 /// A fraction as a percentage: `45 %`, `3.8 %`, `< 0.1 %`; never `0 %` or `100 %` unless it is.
 pub fn percent(share: f64) -> String {
@@ -34,11 +38,16 @@ pub fn estimated(share: f64, interval: (f64, f64), instants: u64) -> String {
     format!("{} ({})", percent(share), between(interval, instants))
 }
 
-/// The interval of an estimated fraction: `58 to 66 %, 412 observations`.
+/// The interval of an estimated fraction: `58 to 66 %, 412 observations`; `at least 98 %, ...` where only one of its
+/// ends says something.
 pub fn between((low, high): (f64, f64), instants: u64) -> String {
-    let low = percent(low);
-    let low = low.strip_suffix(" %").unwrap_or(&low);
-    format!("{low} to {}, {}", percent(high), counted(instants, "observation", "observations"))
+    let observations = counted(instants, "observation", "observations");
+    let (is_open_above, is_open_below) = (high >= NEARLY_ALL, low < NEARLY_NONE);
+    match (percent(low), percent(high)) {
+        (low, _) if is_open_above && !is_open_below => format!("at least {low}, {observations}"),
+        (_, high) if is_open_below && !is_open_above => format!("at most {high}, {observations}"),
+        (low, high) => format!("{} to {high}, {observations}", low.strip_suffix(" %").unwrap_or(&low)),
+    }
 }
 
 /// A change as a percentage, always with its sign: `+45 %`, `-3.8 %`. Unlike a share it
@@ -140,7 +149,9 @@ mod tests {
     #[test]
     fn estimates_have_an_interval_and_what_they_rest_on() {
         assert_eq!(estimated(0.62, (0.58, 0.66), 412), "62 % (58 to 66 %, 412 observations)");
-        assert_eq!(between((0.0004, 0.012), 1), "< 0.1 to 1.2 %, 1 observation");
+        assert_eq!(between((0.0004, 0.012), 1), "at most 1.2 %, 1 observation");
+        assert_eq!(between((0.986, 0.998), 104), "at least 99 %, 104 observations");
+        assert_eq!(between((0.0011, 0.994), 9), "0.1 to 99 %, 9 observations");
         assert_eq!(between((0.0, 1.0), 2_000), "0 to 100 %, 2,000 observations");
     }
 

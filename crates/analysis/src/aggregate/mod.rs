@@ -70,6 +70,8 @@ pub(crate) struct LockTotals {
     pub count: u64,
     pub max: u64,
     pub hand_over: u64,
+    /// Of that, what blocked threads themselves took that were the next to have it.
+    pub own_hand_over: u64,
     /// How often it was waited for while changing hands.
     pub hand_overs: u64,
     pub unknown: u64,
@@ -490,6 +492,7 @@ impl Aggregate {
             Basis::HandOver | Basis::WakeUp => {
                 blocked.hand_off_ns += ns;
                 lock.hand_over += ns;
+                lock.own_hand_over += if slice.basis == Basis::WakeUp { ns } else { 0 };
                 lock.hand_overs += times;
             }
             Basis::ExitMissed | Basis::Gap | Basis::NoMark => {

@@ -33,16 +33,33 @@ pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
     evidence
 }
 
-/// `96 % owner in sleep, I/O or native code (estimated), 0 % to 5.0 % owner had no CPU (best estimate 2.1 %)`.
+/// The part of blocked time of which findings about a lock speak: without pauses, of which no lock is guilty, unless
+/// these explain most of it.
+pub(super) fn spoken_of(split: &LockSplit) -> u64 {
+    match is_mostly_paused(split) {
+        true => split.total(),
+        false => split.total() - split.paused,
+    }
+}
+
+/// `blocked time: 96 % owner in sleep, I/O or native code (estimated), 2.1 % owner had no CPU (estimated, 0 % to 5.0 %)`.
 /// What an owner did is measured over intervals, which have more in them than the time
-/// with the lock: where that says nothing of the latter, no estimate is shown.
+/// with the lock: where that says nothing of the latter, it is not said whether it ran or slept.
 pub(super) fn split_text(split: &LockSplit) -> String {
-    let total = split.total();
+    let total = spoken_of(split);
     let part = |ns: u64| percent(share(ns, total));
+    let no_cpu = format!(
+        "{} owner had no CPU (estimated, {} to {})",
+        part(split.no_cpu),
+        part(split.no_cpu_least),
+        part(split.no_cpu_most)
+    );
+    let paused = if is_mostly_paused(split) { split.paused } else { 0 };
     let mut parts: Vec<(u64, String)> = vec![
         (split.waited, format!("{} owner blocked or waiting itself", part(split.waited))),
-        (split.paused, format!("{} VM pause", part(split.paused))),
+        (paused, format!("{} VM pause", part(paused))),
         (split.hand_off, format!("{} hand-off", part(split.hand_off))),
+        (split.no_cpu, no_cpu),
         (split.unknown, format!("{} not recorded (the owner, or what it did)", part(split.unknown))),
     ];
     let measured = split.off_cpu + split.ran + split.no_cpu;
@@ -50,23 +67,19 @@ pub(super) fn split_text(split: &LockSplit) -> String {
         parts.extend([
             (split.off_cpu, format!("{} owner in sleep, I/O or native code (estimated)", part(split.off_cpu))),
             (split.ran, format!("{} owner executing (estimated)", part(split.ran))),
-            (
-                split.no_cpu,
-                format!(
-                    "{} to {} owner had no CPU (best estimate {})",
-                    part(split.no_cpu_least),
-                    part(split.no_cpu_most),
-                    part(split.no_cpu)
-                ),
-            ),
         ]);
     } else {
-        let text = format!("{} owner had the lock (not recorded whether it ran, had no CPU, or slept)", part(measured));
-        parts.push((measured, text));
+        let rest = split.off_cpu + split.ran;
+        parts.push((rest, format!("{} owner ran, slept or was in I/O (not recorded which)", part(rest))));
     }
     parts.retain(|(ns, _)| share(*ns, total) >= 0.01);
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
-    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+    let left_out = match split.paused - paused {
+        0 => String::new(),
+        ns => format!("; without VM pauses ({})", time(ns)),
+    };
+    let parts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
+    format!("blocked time: {}{left_out}", parts.join(", "))
 }
 
 /// True if the VM was paused for most of the time.
@@ -82,8 +95,7 @@ pub(super) fn cause(split: &LockSplit) -> Option<String> {
             percent(share(split.paused, split.total()))
         ));
     }
-    // Pauses are left out of the time that the finding speaks of.
-    let total = split.total() - split.paused;
+    let total = spoken_of(split);
     let part = |ns: u64| share(ns, total);
     let about = |ns: u64| percent(part(ns));
     if part(split.waited) >= EXPLAINS {
@@ -120,4 +132,36 @@ pub(super) fn is_worth_saying(ns: u64, total: u64) -> bool {
 /// Time as everybody writes it.
 pub(super) fn time(ns: u64) -> String {
     DurationNs(ns).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_parts_are_of_the_time_of_which_the_finding_speaks() {
+        let split = LockSplit { hand_off: 450 * MS, no_cpu: 300 * MS, no_cpu_most: 500 * MS, ..LockSplit::default() };
+        let split = LockSplit { ran: 200 * MS, unknown: 50 * MS, paused: 250 * MS, ..split };
+        assert_eq!(
+            split_text(&split),
+            "blocked time: 45 % hand-off, 30 % owner had no CPU (estimated, 0 % to 50 %), 20 % owner ran, slept or was \
+             in I/O (not recorded which), 5.0 % not recorded (the owner, or what it did); without VM pauses (250 ms)"
+        );
+        let placed = LockSplit { no_cpu_least: 200 * MS, ran_least: 100 * MS, paused: 0, ..split };
+        let text = split_text(&placed);
+        assert!(
+            text.starts_with("blocked time: 45 % hand-off, 30 % owner had no CPU (estimated, 20 % to 50 %), "),
+            "{text}"
+        );
+        assert!(text.contains("20 % owner executing (estimated)"), "{text}");
+        // Where pauses explain most of it, they are a part of it.
+        let paused = LockSplit { paused: 3_000 * MS, ..split };
+        assert!(
+            split_text(&paused).starts_with("blocked time: 75 % VM pause, 11 % hand-off"),
+            "{}",
+            split_text(&paused)
+        );
+    }
 }

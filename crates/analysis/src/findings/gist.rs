@@ -33,6 +33,16 @@ impl Gist {
         self.meanwhile.push_str(sentence);
     }
 
+    /// That of a wait for this.
+    pub fn of_wait(awaited: &str) -> Gist {
+        Gist { awaited: awaited.to_owned(), ..Gist::default() }
+    }
+
+    /// What was waited for, `a database connection`; empty if it was no wait.
+    pub fn awaited(&self) -> &str {
+        &self.awaited
+    }
+
     /// `` Threads `request-*` ``; `Threads` where it is not one group.
     pub(super) fn subject(&self) -> &str {
         if self.who.is_empty() {

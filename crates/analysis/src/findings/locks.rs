@@ -55,6 +55,8 @@ struct Group {
     count: u64,
     max: u64,
     hand_overs: u64,
+    /// Hand-off in which the blocked thread was the next one itself.
+    own_hand_over: u64,
     after_wait: u64,
     in_virtual: u64,
     is_juc: bool,
@@ -154,13 +156,9 @@ impl Group {
         self.total.saturating_sub(self.split.paused).saturating_sub(self.moved)
     }
 
-    /// The blocked time of which the sentences speak: without pauses, of which no lock is guilty, unless these
-    /// explain most of it.
+    /// The blocked time of which the sentences speak.
     fn spoken_of(&self) -> u64 {
-        match evidence::is_mostly_paused(&self.split) {
-            true => self.total,
-            false => self.total.saturating_sub(self.split.paused),
-        }
+        evidence::spoken_of(&self.split)
     }
 
     fn matters(&self, blocked: u64, whole: u64) -> bool {
@@ -175,6 +173,7 @@ impl Group {
         self.count += lock.count;
         self.max = self.max.max(lock.max);
         self.hand_overs += lock.hand_overs;
+        self.own_hand_over += lock.own_hand_over;
         self.after_wait += lock.after_wait;
         self.in_virtual += lock.in_virtual;
         self.is_juc |= lock.is_juc;
@@ -255,7 +254,8 @@ impl Group {
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
         let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOff);
         let did = method.zip(seen).and_then(|(method, seen)| seen.text(&code(&short(method, names))));
-        if let Some(cause) = did.or_else(|| evidence::cause(&self.split)) {
+        let too_few = || method.zip(seen).and_then(|(method, seen)| seen.too_few(&code(&short(method, names))));
+        if let Some(cause) = did.or_else(|| evidence::cause(&self.split)).or_else(too_few) {
             text = format!("{text} {cause}");
         }
         let mut evidence = self.evidence();
@@ -448,8 +448,9 @@ impl Group {
         };
         let late = format!(
             "{part} of that time is hand-off: the lock had been released, but the next thread had not run yet ({}, \
-             counted per blocked thread, mean {mean}{carrier}).",
+             counted per blocked thread, mean {mean}{carrier}).{}",
             count(self.hand_overs, "hand-off"),
+            self.whose_hand_off(),
         );
         if share(self.after_wait, self.total) >= DOMINATES {
             let wait = self.wait_words();
@@ -460,6 +461,16 @@ impl Group {
         match passed_on {
             true => format!("{late} {}", own_it_in_turn(self.owners.len() as u64, mean)),
             false => late,
+        }
+    }
+
+    /// Why hand-off is longer than the next threads took to run, where that is so: each blocked thread counts.
+    fn whose_hand_off(&self) -> String {
+        match share(self.own_hand_over, self.split.hand_off) {
+            own if own < STANDS_FOR_ALL => {
+                format!(" Of this, {} is time of the next thread, the rest of threads queued behind it.", percent(own))
+            }
+            _ => String::new(),
         }
     }
 
@@ -478,7 +489,7 @@ impl Group {
     fn details(&self, names: &Names) -> Vec<String> {
         let mut details = Vec::new();
         if share(self.split.unknown, self.total) < UNKNOWN {
-            details.push(format!("blocked time: {}", evidence::split_text(&self.split)));
+            details.push(evidence::split_text(&self.split));
         }
         details.push(format!(
             "{} of {}, mean {}, longest {}",

@@ -54,18 +54,21 @@ fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> 
         start => format!("From {} to {end}", DurationNs(start)),
     };
     format!(
-        "{range} threads spent {} of their running time acquiring {}. Over the whole {} it was {}",
-        percent(phase.csp_mean),
+        "{range}, threads were blocked on {} for {} of the time in which they did not wait. Over the whole {} it was {}",
         code(&lock.name),
+        percent(phase.csp_mean),
         DurationNs(pressure.duration_ns),
         percent(lock.csp_mean),
     )
 }
 
 fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> bool {
-    let short = 2 * (phase.end_ns - phase.start_ns) <= pressure.duration_ns;
+    let length = phase.end_ns - phase.start_ns;
+    let short = 2 * length <= pressure.duration_ns;
+    // Of the last interval, the recording's end may have left so little that chance decides.
+    let is_cut = 2 * length < pressure.interval_ns;
     let costs = phase.acquiring_ns as f64 >= pressure.running_ns as f64 * LEAST_SHARE;
-    short && costs && phase.csp_mean >= TIMES_AVERAGE * lock.csp_mean
+    short && !is_cut && costs && phase.csp_mean >= TIMES_AVERAGE * lock.csp_mean
 }
 
 fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {
@@ -99,5 +102,33 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
         share: Some(phase.csp_mean),
         evidence: vec![Evidence::exact("blocked", phase.acquiring_ns, Some(phase.csp_mean))],
         ..Finding::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn what_is_left_of_the_last_interval_is_no_phase() {
+        let is_found = |from_ms: u64, to_ms: u64| {
+            let (start_ns, end_ns) = (from_ms * MS, to_ms * MS);
+            let phase =
+                PhaseReport { start_ns, end_ns, csp_mean: 0.1, acquiring_ns: 100 * MS, ..PhaseReport::default() };
+            let lock = LockPressure { csp_mean: 0.002, phases: vec![phase], ..LockPressure::default() };
+            let pressure = PressureReport {
+                interval_ns: 1_000 * MS,
+                duration_ns: 5_120 * MS,
+                running_ns: 40_000 * MS,
+                windows: vec![(0, 0.0); 6],
+                locks: vec![lock],
+                ..PressureReport::default()
+            };
+            !hidden(&pressure, |_| true).is_empty()
+        };
+        assert!(is_found(4_000, 5_000) && is_found(4_000, 5_120));
+        assert!(!is_found(5_000, 5_120), "0.12 s of an interval of 1 s");
     }
 }

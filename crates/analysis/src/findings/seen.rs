@@ -1,6 +1,6 @@
 //! What owners were seen to do while others waited for them, in a sentence.
 
-use super::words::{code, grouped, percent};
+use super::words::{code, count, grouped, percent};
 use super::Grounds;
 use crate::aggregate::share;
 use crate::analysis::Analysis;
@@ -12,6 +12,9 @@ use rustc_hash::FxHashMap;
 
 /// Samples from which on something is said.
 const FEW: u64 = 5;
+/// The same of samples that cover less than [`HALF`] of the time: a few of them may all be of one short moment.
+const FEW_OF_PART: u64 = 20;
+const HALF: f64 = 0.5;
 /// Part of the time from which on what is said of it is from parks.
 const BY_PARKS: f64 = 0.9;
 /// A part of them that is worth a sentence.
@@ -139,9 +142,22 @@ impl Doings {
     fn most(&self) -> Option<(&Doing, f64)> {
         let most = self.by.iter().max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
         let part = share(*most.1, self.ns);
-        let is_covered = self.waiting_for == 0 || share(self.ns, self.waiting_for) >= LEAST_COVERAGE;
-        let is_known = self.samples >= FEW || self.is_by_parks();
-        (is_known && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
+        (self.suffice() && part >= WORTH_SAYING).then_some((most.0, part))
+    }
+
+    /// True if there are enough samples to say what was done.
+    fn suffice(&self) -> bool {
+        let covered = if self.waiting_for == 0 { 1.0 } else { share(self.ns, self.waiting_for) };
+        let least = if covered < HALF { FEW_OF_PART } else { FEW };
+        covered >= LEAST_COVERAGE && (self.samples >= least || share(self.parked, self.ns) >= HALF)
+    }
+
+    /// `Only 9 samples of `Web.priceSync` were taken while it blocked others: too few to say what it did.`
+    pub fn too_few(&self, who: &str) -> Option<String> {
+        let (samples, were) = (count(self.samples, "sample"), if self.samples == 1 { "was" } else { "were" });
+        (self.samples > 0 && !self.suffice()).then(|| {
+            format!("Only {samples} of {who} {were} taken while it blocked others: too few to say what it did.")
+        })
     }
 
     /// `For 94 % of the sampled time (114 samples), the threads that others waited for (`exec-*`) were in
@@ -166,19 +182,20 @@ impl Doings {
             return Some(format!("For {part} of the time for which {who} blocked others, it was {doing}{below}."));
         }
         let part = percent(part);
-        // A sample counts for each thread that waits for its thread, so their number says little there.
+        let samples = grouped(self.samples);
         if self.waiting_for > 0 {
             let time = format!("the time for which {who} blocked others");
             let covered = share(self.ns, self.waiting_for);
             return Some(match covered < COVERED {
                 true => {
                     let covered = percent(covered);
-                    format!("Samples cover {covered} of {time}. For {part} of this part, it was {doing}{below}.")
+                    format!(
+                        "{samples} samples cover {covered} of {time}. For {part} of this part, it was {doing}{below}."
+                    )
                 }
-                false => format!("For {part} of {time}, it was {doing}{below} (estimated from samples)."),
+                false => format!("For {part} of {time}, it was {doing}{below} (estimated from {samples} samples)."),
             });
         }
-        let samples = grouped(self.samples);
         Some(format!("For {part} of the sampled time ({samples} samples), {who} was {doing}{below}."))
     }
 
@@ -229,7 +246,7 @@ impl OfLocks {
 }
 
 fn add(doings: &mut Doings, activity: &OwnerActivity) {
-    doings.samples += activity.samples;
+    doings.samples += activity.samples_taken;
     doings.waiting_for += activity.blocked_ns;
     doings.parked += activity.parked_ns;
     for path in &activity.stacks {
@@ -327,15 +344,27 @@ mod tests {
         // 80 ns of samples stand for too little of so long a time.
         doings.waiting_for = 2_000;
         assert!(doings.text("`A.serve`").is_none() && doings.evidence().is_none());
-        doings.waiting_for = 1_600;
-        assert!(doings
-            .text("`A.serve`")
-            .is_some_and(|text| text
-                .starts_with("Samples cover 5.0 % of the time for which `A.serve` blocked others. For 75 % ")));
         doings.waiting_for = 80;
         let text =
             "For 75 % of the time for which `A.serve` blocked others, it was in `Thread.sleep`, called from `A.slow` \
-                    (estimated from samples).";
+                    (estimated from 6 samples).";
         assert_eq!(doings.text("`A.serve`").unwrap(), text);
+        assert_eq!(doings.too_few("`A.serve`"), None);
+    }
+
+    #[test]
+    fn few_samples_of_a_part_of_the_time_say_nothing() {
+        let mut doings = Doings { waiting_for: 1_600, ..Doings::default() };
+        doings.add(doing("java.lang.Thread.sleep a.A.slow a.A.serve").unwrap(), 60, 6);
+        doings.add(doing("a.A.other a.A.serve").unwrap(), 20, 3);
+        assert!(doings.text("`A.serve`").is_none() && doings.mostly("`A.serve`").is_none());
+        assert!(doings.evidence().is_none());
+        let said = "Only 9 samples of `A.serve` were taken while it blocked others: too few to say what it did.";
+        assert_eq!(doings.too_few("`A.serve`").unwrap(), said);
+        doings.samples = 20;
+        let text = doings.text("`A.serve`").unwrap();
+        let begins = "20 samples cover 5.0 % of the time for which `A.serve` blocked others. For 75 % of this part, ";
+        assert!(text.starts_with(begins), "{text}");
+        assert_eq!(doings.too_few("`A.serve`"), None);
     }
 }

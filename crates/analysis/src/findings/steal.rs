@@ -89,7 +89,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
     };
     let mut details = vec![format!("{}; too few CPUs during {when}", in_parts(totals))];
-    details.extend(part.and_then(|part| less_in_bar(part, report)));
+    details.extend(part.and_then(|_| less_in_bar(lost_ns(totals), report)));
     Finding {
         kind: FindingKind::Environment,
         text,
@@ -116,13 +116,19 @@ fn in_parts(totals: &Totals) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Why the bar shows less, where it does: it counts a thread once.
-fn less_in_bar(part: f64, report: &Report) -> Option<String> {
+/// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too.
+fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
     let ready: u64 =
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
-    let shown = share(ready, report.ledger.active_ns());
-    (shown < SHOWN * part).then(|| {
-        format!("the bar shows {}: there, woken threads without a CPU count as waiting or blocked", percent(shown))
+    let least = match lost_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
+        0 => String::new(),
+        least => format!(" (at least {} of it)", DurationNs(least)),
+    };
+    (share(ready, lost_ns) < SHOWN).then(|| {
+        format!(
+            "the bar shows {}: there, woken threads that have no CPU yet count as waiting or blocked{least}",
+            percent(share(ready, report.ledger.active_ns()))
+        )
     })
 }
 

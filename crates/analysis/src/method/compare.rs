@@ -38,7 +38,7 @@ pub struct Agreement {
 
 /// A method in two profiles. Shares are parts of each profile's whole, so that
 /// recordings of different length compare.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MethodChange {
     /// `pkg.Class.method`.

@@ -28,18 +28,28 @@ use crate::report::UNKNOWN;
 use headway_model::event::{Sample, SampleState};
 use headway_model::{ChainId, DurationNs, Frame, FrameKind, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Lines and ways of each owner that a report names at most.
 const MOST: usize = 100;
 
 /// A sample, until it is known whether its thread held a contended lock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Seen {
     time: TimeNs,
     chain: ChainId,
     state: SampleState,
     weight: DurationNs,
+    /// The sites that it counts for: once for each, however many threads were blocked.
+    sites: SmallVec<[u32; 2]>,
+}
+
+impl Seen {
+    fn of_owner(&self) -> OwnerSample {
+        let Seen { time, weight, chain, state, .. } = *self;
+        OwnerSample { time, weight, chain, within: None, state }
+    }
 }
 
 /// A lock and the method that held it.
@@ -48,6 +58,8 @@ struct Site {
     lock: LockId,
     method: Option<NameId>,
     blocked_ns: u64,
+    /// Samples of the owner with the lock, each once.
+    taken: u64,
     /// Samples of the owner's thread whose stack lacks the frame that held the lock.
     outside: u64,
     /// Of the time that samples stand for, what parks of virtual threads say.
@@ -121,7 +133,7 @@ impl Owners {
             self.drop_older_half();
         }
         let (time, chain, weight) = (sample.time, sample.chain, sample.weight);
-        let seen = Seen { time, chain, state: sample.state, weight };
+        let seen = Seen { time, chain, state: sample.state, weight, sites: SmallVec::new() };
         let of_thread = self.recent.entry(sample.thread).or_default();
         let at = of_thread.iter().rposition(|earlier| earlier.time <= seen.time).map_or(0, |at| at + 1);
         of_thread.insert(at, seen);
@@ -182,19 +194,38 @@ impl Owners {
         for rest in &rests {
             self.rested(site, (slice, holder), rest, names, show);
         }
-        let Some(samples) = self.recent.get(&holder.thread) else { return };
+        let owner = holder.thread;
+        let Some(samples) = self.recent.get(&owner) else { return };
         let first = samples.partition_point(|seen| seen.time < from);
-        let during: Vec<Seen> = samples.range(first..).take_while(|seen| seen.time < to).copied().collect();
-        // A virtual thread that keeps its carrier may be sampled in a park.
-        let is_parked = |seen: &Seen| rests.iter().any(|rest| rest.start <= seen.time && seen.time < rest.end);
-        for seen in during.into_iter().filter(|seen| !is_parked(seen)) {
+        let during: Vec<(usize, OwnerSample)> = samples
+            .range(first..)
+            .take_while(|seen| seen.time < to)
+            .enumerate()
+            .map(|(nth, seen)| (first + nth, seen.of_owner()))
+            // A virtual thread that keeps its carrier may be sampled in a park.
+            .filter(|(_, seen)| !rests.iter().any(|rest| rest.start <= seen.time && seen.time < rest.end))
+            .collect();
+        for (at, seen) in during {
             let place = self.place(site, holder, seen.chain, names);
             match place.within {
-                Some(_) => self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0)),
+                Some(_) => {
+                    self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0));
+                    self.count_once(site, owner, at);
+                }
                 None => self.count_outside(site),
             }
-            let Seen { time, weight, chain, state } = seen;
-            show(&OwnerSample { time, weight, chain, within: place.within, state });
+            show(&OwnerSample { within: place.within, ..seen });
+        }
+    }
+
+    /// The thread's sample at this place was taken in the critical section.
+    fn count_once(&mut self, site: u32, thread: ThreadId, at: usize) {
+        let seen = self.recent.get_mut(&thread).and_then(|samples| samples.get_mut(at));
+        if let Some(seen) = seen.filter(|seen| !seen.sites.contains(&site)) {
+            seen.sites.push(site);
+            if let Some(site) = self.sites.get_mut(&site) {
+                site.taken += 1;
+            }
         }
     }
 
@@ -238,7 +269,14 @@ impl Owners {
         let lock = self.tree.below(ROOT, Step::Lock(holder.lock), FrameKind::default());
         let step = method.map_or(Step::Unknown, |method| Step::Call(method, 0));
         let site = self.tree.below(lock, step, FrameKind::default());
-        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, blocked_ns: 0, outside: 0, parked_ns: 0 });
+        self.sites.entry(site).or_insert(Site {
+            lock: holder.lock,
+            method,
+            blocked_ns: 0,
+            taken: 0,
+            outside: 0,
+            parked_ns: 0,
+        });
         site
     }
 
@@ -285,6 +323,7 @@ impl Owners {
                     .and_then(|method| names.method_name(method))
                     .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone());
                 activity.blocked_ns = totals.blocked_ns;
+                activity.samples_taken = totals.taken;
                 activity.outside_samples = totals.outside;
                 activity.parked_ns = totals.parked_ns;
                 activity.coverage = share(activity.sampled_ns, totals.blocked_ns).min(1.0);

@@ -110,6 +110,8 @@ pub struct OwnerActivity {
     pub coverage: f64,
     /// Samples, each once per thread that was blocked.
     pub samples: u64,
+    /// Samples, each once: how many stacks of the owner there are.
+    pub samples_taken: u64,
     /// Samples of the owner whose stack lacks the frame that owned the lock: they
     /// say nothing about the critical section, and count nowhere else.
     pub outside_samples: u64,

@@ -426,6 +426,7 @@ fn samples_of_the_owner_are_weighed_once_per_blocked_thread() {
         ("Stock.lock (shop.Stock@7)", "shop.Stock.rebuild")
     );
     assert_eq!((activity.samples, activity.sampled_ns), (5, 5 * MS));
+    assert_eq!(activity.samples_taken, 3, "however many threads were blocked");
     let spots: Vec<(&str, f64)> = activity.lines.iter().map(|spot| (spot.frame.as_str(), spot.share)).collect();
     assert_eq!(spots, [("shop.Stock.sort:31", 0.6), ("shop.Stock.read:40", 0.4)]);
     let path = &activity.stacks[0];

@@ -353,6 +353,31 @@ fn the_verdict_about_hand_offs_names_the_lack_of_cpus() {
     assert!(enough.verdict.ends_with("the next thread had not run yet."), "{}", enough.verdict);
 }
 
+/// A woken thread that has no CPU yet is in the finding about the lock and in that about CPUs: both say so, and how much
+/// of it is certain.
+#[test]
+fn findings_about_hand_offs_and_about_cpus_say_that_they_overlap() {
+    let mut events = blocked_on_lock(100, 1_900);
+    for event in &mut events {
+        if let Event::MonitorExit(e) = event {
+            e.time = at(110);
+        }
+    }
+    let lack = |from| second(from, &[(WORKER, 50, 0), (OTHER, 50, 900)]).events();
+    events.extend(lack(0).into_iter().chain(lack(1)));
+    events.push(Event::Watermark(at(2_000)));
+    let report = report(&events, Options::default());
+    let finding = |kind| report.findings.iter().find(|finding| finding.kind == kind).unwrap();
+    let about_lock = &finding(FindingKind::HandOff).text;
+    let place = 1 + report.findings.iter().position(|one| one.kind == FindingKind::Environment).unwrap();
+    let ends = format!("a woken thread that has no CPU yet counts here and in finding {place}.");
+    assert!(about_lock.ends_with(&ends), "{about_lock}");
+    let details = &finding(FindingKind::Environment).details;
+    let bar =
+        "the bar shows 2.5 %: there, woken threads that have no CPU yet count as waiting or blocked (at least 1.70 s of it)";
+    assert!(details.iter().any(|detail| detail == bar), "{details:?}");
+}
+
 /// Somebody who sleeps lacks no CPU, however long others queue for one.
 #[test]
 fn an_owner_that_sleeps_lacks_no_cpu() {
@@ -396,7 +421,7 @@ fn an_owner_that_sleeps_before_and_after_is_not_said_to_sleep_with_the_lock() {
         "{}",
         finding.text
     );
-    let meanwhile = "blocked time: 100 % owner had the lock (not recorded whether it ran, had no CPU, or slept)";
+    let meanwhile = "blocked time: 100 % owner ran, slept or was in I/O (not recorded which)";
     assert!(finding.details.iter().any(|detail| detail == meanwhile), "{:?}", finding.details);
     let sleep = finding.evidence.iter().find(|evidence| evidence.what == "lock-owner-off-cpu").unwrap();
     assert_eq!(sleep.least_ns, Some(0));

@@ -382,7 +382,8 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     (0..20).for_each(|sample| seen(&mut waiting, 9, 20 * sample, 7));
     let report = waiting.report();
     let finding = &report.findings[0];
-    let did = "Samples cover 80 % of the time for which `Small.update` blocked others. For 100 % of this part, it was \
+    let did =
+        "20 samples cover 80 % of the time for which `Small.update` blocked others. For 100 % of this part, it was \
                in `Thread.sleep`, called from `Remote.call`.";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);

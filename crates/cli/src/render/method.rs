@@ -165,6 +165,9 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
     if activity.sampled_ns > 0 {
         let _ = write!(note, ", {} of it {seen}", numbers::percent(covered));
     }
+    if activity.samples_taken > 0 {
+        let _ = write!(note, " ({})", numbers::counted(activity.samples_taken, "sample", "samples"));
+    }
     if activity.waiting_ns > 0 {
         let waited = covered * activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
         let _ = write!(note, "; for {} of that the owner itself waited", numbers::percent(waited));
