@@ -306,11 +306,15 @@ impl Drain {
                 Ok(Request::Dump(path, if_taken, answer)) => {
                     self.tell_long_contentions(Which::All);
                     self.flush();
+                    let dumped = self.dump(&path, if_taken);
+                    self.publish(shared);
                     // Nobody waits for the answer any more: nothing to do.
-                    let _ = answer.send(self.dump(&path, if_taken));
+                    let _ = answer.send(dumped);
                 }
                 Ok(Request::Findings(answer)) => {
                     self.flush();
+                    // Whoever asks reads what is published next: it is to be of the same moment.
+                    self.publish(shared);
                     let _ = answer.send(self.online.findings());
                 }
                 Ok(Request::Look(answer)) => {

@@ -362,7 +362,7 @@ impl Hooks {
         known.push((hook.name, detour));
         drop(known);
         installed.map_err(|e| e.to_string())?;
-        Ok(format!("detour of {}", function.name))
+        Ok(format!("patch of {}", function.name))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(&'static str, Detour)>> {
@@ -413,10 +413,8 @@ impl Hooks {
             let Some((how, reason)) = detour.in_place().zip(reason) else { return false };
             let function = &detour.function().name;
             left.push(match how {
-                detour::InPlace::Jump => InPlace::inert(name, format!("detour of {function}"), reason),
-                detour::InPlace::Covered => {
-                    InPlace::inert(name, format!("detour of {function}, under another"), reason)
-                }
+                detour::InPlace::Jump => InPlace::inert(name, format!("patch of {function}"), reason),
+                detour::InPlace::Covered => InPlace::inert(name, format!("patch of {function}, under another"), reason),
                 detour::InPlace::Trap => InPlace::live(name, format!("trap at {function}"), reason),
             });
             true

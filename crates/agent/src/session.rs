@@ -39,6 +39,8 @@ pub struct Session {
     started: TimeNs,
     /// How long its end may take.
     stop_within: Duration,
+    /// What it may cost, as a part of the process's CPU time.
+    budget: Option<f64>,
     attach_pause: DurationNs,
     mechanisms: Vec<MechanismState>,
     /// What it changes in the process.
@@ -294,6 +296,7 @@ fn begin(
         path,
         started,
         stop_within: options.stop_within.unwrap_or(WITHIN),
+        budget: options.budget,
         attach_pause: HOOKS.pause(),
         changes: will_change(agent, options),
         mechanisms,
@@ -766,6 +769,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.timed_calls = Some(cost.timed_calls);
     reply.sampling_window_ns = Some(recorded.window.0);
     reply.process_cpu_ns = Some(cost.process_cpu.0);
+    reply.budget = session.budget;
     reply.memory_bytes = Some(cost.memory_bytes + sampler.map_or(0, |sampler| sampler.memory_bytes()));
 }
 

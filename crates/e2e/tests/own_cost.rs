@@ -45,24 +45,24 @@ fn of_own_threads_ns(pid: &str) -> u64 {
     times.map(|times| times.split(' ').next().unwrap().parse::<u64>().unwrap()).sum()
 }
 
-/// The status after the agent measured its threads once more, with enough timed calls of its hooks;
-/// and a sentence with all numbers. The agent measures once a second, but a busy machine lets it run
-/// late: then it has more time, from a new beginning on. What it says of its threads is never more
-/// than the kernel says afterwards.
+/// The status, with enough timed calls of the agent's hooks; and a sentence with all numbers. The agent measures
+/// once a second, and when it is asked: what it says of its threads is no less than the kernel says before, and
+/// never more than the kernel says afterwards.
 fn measured(tools: &Tools, pid: &str) -> (Value, String) {
     let deadline = Instant::now() + PATIENCE;
     let mut given = Duration::from_millis(1500);
     loop {
-        let before = of_own_threads_ns(pid);
         thread::sleep(given);
+        let before = of_own_threads_ns(pid);
         let status = tools::run(&tools.headway, ["status", "--json", pid]).unwrap();
         let after = of_own_threads_ns(pid);
         let status: Value = serde_json::from_slice(&status.stdout).unwrap();
         let said = format!("{before} to {after} ns, {status}");
         let number = |key: &str| status[key].as_u64().unwrap_or_else(|| panic!("{key}; {said}"));
         let own = number("own_cpu_ns");
-        assert!(before > 0 && own <= after, "{said}");
-        if own >= before && number("timed_calls") >= TIMED_CALLS {
+        assert!(before > 0 && before <= own && own <= after, "{said}");
+        assert_eq!(status["budget"], Value::Null, "--exact has no limit; {said}");
+        if number("timed_calls") >= TIMED_CALLS {
             return (status, said);
         }
         assert!(Instant::now() < deadline, "{said}");

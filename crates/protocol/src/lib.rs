@@ -78,6 +78,9 @@ pub struct Reply {
     /// CPU time of the process since the recording began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_cpu_ns: Option<u64>,
+    /// What the recording may cost, as a part of that, or of one CPU if it used less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
     /// CPU time that beginning the recording took on the thread that did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach_cpu_ns: Option<u64>,

@@ -114,7 +114,7 @@ impl Chains {
             _ if !options.allows(Mechanism::Walker) => {
                 (false, State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option"))
             }
-            None => (true, State::On, "the agent's own stack walker".to_owned()),
+            None => (true, State::On, "the agent reads call stacks itself".to_owned()),
             Some(reason) => (false, State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
         };
         self.check.reset();

@@ -2,8 +2,16 @@
 
 use super::numbers::{counted, percent, time};
 use crate::agent::reply::Reply;
-use headway_analysis::report::{RecordingSummary, CALLS_FOR_AN_ESTIMATE};
+use headway_analysis::report::{Report, CALLS_FOR_AN_ESTIMATE};
 use headway_protocol::State;
+
+/// The time over which the limit has to hold.
+const HELD_NS: u64 = 10_000_000_000;
+
+/// `1 %`, `0.5 %`: with the digits that it has.
+fn limit(budget: f64) -> String {
+    format!("{} %", (budget * 1e6).round() / 1e4)
+}
 
 /// What the agent measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +26,12 @@ pub struct OwnCost {
     timed_calls: u64,
     /// CPU time of the process; 0 in recordings of version 0.1.
     process_cpu_ns: u64,
+    /// How long the recording lasted.
+    duration_ns: u64,
+    /// What it may cost, as a part of the process's CPU time, or of one CPU if it used less.
+    budget: Option<f64>,
+    /// True if a part of the recording cost more than that by far.
+    is_exceeded: bool,
     /// CPU time of beginning the recording.
     attach_cpu_ns: u64,
     /// How long that held up the application.
@@ -26,17 +40,24 @@ pub struct OwnCost {
     has_interrupts: bool,
 }
 
-impl From<&RecordingSummary> for OwnCost {
-    fn from(recording: &RecordingSummary) -> OwnCost {
+impl From<&Report> for OwnCost {
+    fn from(report: &Report) -> OwnCost {
+        let recording = &report.recording;
+        let setting =
+            |name: &str| recording.settings.iter().find(|(setting, _)| setting == name).map(|(_, value)| value);
+        let percent = setting("budget").and_then(|value| value.strip_suffix(" %")?.parse::<f64>().ok());
         OwnCost {
             own_cpu_ns: recording.own_cpu_ns,
             hook_cpu_ns: recording.hook_cpu_ns,
             hook_cpu_error_ns: recording.hook_cpu_error_ns,
             timed_calls: recording.timed_calls,
             process_cpu_ns: recording.process_cpu_ns,
+            duration_ns: report.duration_ns,
+            budget: percent.map(|percent| percent / 100.0),
+            is_exceeded: report.degraded.iter().any(|degraded| degraded.mechanism == "budget"),
             attach_cpu_ns: recording.attach_cpu_ns,
             attach_pause_ns: recording.attach_pause_ns,
-            has_interrupts: recording.settings.iter().any(|(name, _)| name == "engine"),
+            has_interrupts: setting("engine").is_some(),
         }
     }
 }
@@ -50,6 +71,9 @@ impl From<&Reply> for OwnCost {
             hook_cpu_error_ns: reply.hook_cpu_error_ns.unwrap_or(0),
             timed_calls: reply.timed_calls.unwrap_or(0),
             process_cpu_ns: reply.process_cpu_ns.unwrap_or(0),
+            duration_ns: reply.duration_ns.unwrap_or(0),
+            budget: reply.budget,
+            is_exceeded: reply.notes.iter().any(|note| note.starts_with("budget: exceeded")),
             attach_cpu_ns: reply.attach_cpu_ns.unwrap_or(0),
             attach_pause_ns: reply.attach_pause_ns.unwrap_or(0),
             has_interrupts: cpu.is_some_and(|mechanism| mechanism.state != State::Off),
@@ -71,25 +95,66 @@ impl OwnCost {
                 .then(|| format!("Headway's own threads used {} of CPU time.", time(self.own_cpu_ns)));
         }
         let share = |ns: u64| percent(ns as f64 / self.process_cpu_ns as f64);
-        let of_all =
-            |ns: u64| format!("{} of CPU time, {} of the process's {}", time(ns), share(ns), time(self.process_cpu_ns));
         let interrupts = if self.has_interrupts { ", interrupts that take CPU samples not included" } else { "" };
+        let own = self.own_cpu_ns;
         if self.timed_calls < CALLS_FOR_AN_ESTIMATE {
             return Some(format!(
-                "Headway's own threads used {}{interrupts}; its work on application threads was too rare for an estimate.",
-                of_all(self.own_cpu_ns)
+                "Headway's own threads used {} of CPU time, {}{interrupts}. Its work on application threads is not \
+                 included: too few calls were timed for an estimate.",
+                time(own),
+                self.shares(own, (own, own)),
             ));
         }
+        let hooks = (
+            self.hook_cpu_ns.saturating_sub(self.hook_cpu_error_ns),
+            self.hook_cpu_ns.saturating_add(self.hook_cpu_error_ns),
+        );
+        let range = (own.saturating_add(hooks.0), own.saturating_add(hooks.1));
+        let all = own + self.hook_cpu_ns;
         Some(format!(
-            "Headway's own cost since the start of the recording: {}{interrupts}: own threads {}, work on application threads {} \
-             (estimated from {}, 95 % confidence interval {} to {}).",
-            of_all(self.own_cpu_ns + self.hook_cpu_ns),
-            share(self.own_cpu_ns),
+            "Headway's own cost since the start of the recording: about {} of CPU time ({} to {}), {}{interrupts}. Own \
+             threads used {}, work on application threads {} (estimated from {}, 95 % confidence interval {} to {}).",
+            time(all),
+            time(range.0),
+            time(range.1),
+            self.shares(all, range),
+            share(own),
             share(self.hook_cpu_ns),
             counted(self.timed_calls, "timed call", "timed calls"),
-            share(self.hook_cpu_ns.saturating_sub(self.hook_cpu_error_ns)),
-            share(self.hook_cpu_ns.saturating_add(self.hook_cpu_error_ns)),
+            share(hooks.0),
+            share(hooks.1),
         ))
+    }
+
+    /// `0.8 % of one CPU (limit 1 %: kept), 1.6 % of the process's 4.82 s`: what the limit is a part of comes first.
+    fn shares(&self, ns: u64, range: (u64, u64)) -> String {
+        let of_process = format!(
+            "{} of the process's {}",
+            percent(ns as f64 / self.process_cpu_ns as f64),
+            time(self.process_cpu_ns)
+        );
+        let Some(budget) = self.budget else { return of_process };
+        let limit = format!("(limit {}{})", limit(budget), self.is_kept(budget, range));
+        match self.process_cpu_ns < self.duration_ns {
+            true => {
+                let of_cpu = percent(ns as f64 / self.duration_ns as f64);
+                format!("{of_cpu} of one CPU {limit}, {of_process}")
+            }
+            false => format!("{of_process} {limit}"),
+        }
+    }
+
+    /// Whether the whole recording kept the limit, where that is not open.
+    fn is_kept(&self, budget: f64, (low, high): (u64, u64)) -> &'static str {
+        let allowed = budget * self.process_cpu_ns.max(self.duration_ns) as f64;
+        match () {
+            () if self.is_exceeded => ": exceeded",
+            () if high as f64 <= allowed => ": kept",
+            // It is a limit for the mean of this time.
+            () if self.duration_ns < HELD_NS => ", as the mean of 10 s",
+            () if low as f64 > allowed => ": exceeded",
+            () => "",
+        }
     }
 
     /// What it cost to begin.
@@ -120,25 +185,52 @@ mod tests {
             hook_cpu_error_ns: MS,
             timed_calls: 2140,
             process_cpu_ns: 1000 * MS,
+            duration_ns: 500 * MS,
+            budget: None,
+            is_exceeded: false,
             attach_cpu_ns: 31 * MS,
             attach_pause_ns: 2 * MS,
             has_interrupts: true,
         };
         assert_eq!(
             said(cost),
-            "Headway's own cost since the start of the recording: 8.00 ms of CPU time, 0.8 % of the process's 1.00 s, interrupts that take CPU \
-             samples not included: own threads 0.5 %, work on application threads 0.3 % (estimated from 2,140 timed calls, \
-             95 % confidence interval 0.2 % to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
+            "Headway's own cost since the start of the recording: about 8.00 ms of CPU time (7.00 ms to 9.00 ms), 0.8 % of \
+             the process's 1.00 s, interrupts that take CPU samples not included. Own threads used 0.5 %, work on \
+             application threads 0.3 % (estimated from 2,140 timed calls, 95 % confidence interval 0.2 % to 0.4 %). \
+             Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
         );
         // A few calls may seem to cost more than the process used.
         for (timed_calls, hook_cpu_ns) in [(0, 0), (9, 1700 * MS)] {
             let few = OwnCost { timed_calls, hook_cpu_ns, attach_cpu_ns: 0, attach_pause_ns: 0, ..cost };
             assert_eq!(
                 said(OwnCost { has_interrupts: false, ..few }),
-                "Headway's own threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s; its work on \
-                 application threads was too rare for an estimate."
+                "Headway's own threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s. Its work on \
+                 application threads is not included: too few calls were timed for an estimate."
             );
         }
+    }
+
+    #[test]
+    fn the_cost_is_compared_with_the_limit() {
+        let cost = OwnCost {
+            own_cpu_ns: 79 * MS,
+            process_cpu_ns: 4_820 * MS,
+            duration_ns: 10_100 * MS,
+            budget: Some(0.01),
+            ..OwnCost::default()
+        };
+        let shares = |cost: OwnCost| said(cost).split(" of CPU time, ").nth(1).unwrap_or_default().to_owned();
+        let of = |cost: OwnCost, text: &str| assert!(shares(cost).starts_with(text), "{}", said(cost));
+        // A process that uses less than one CPU may cost this part of one.
+        of(cost, "0.8 % of one CPU (limit 1 %: kept), 1.6 % of the process's 4.82 s. ");
+        of(OwnCost { is_exceeded: true, ..cost }, "0.8 % of one CPU (limit 1 %: exceeded), ");
+        of(OwnCost { budget: Some(0.005), ..cost }, "0.8 % of one CPU (limit 0.5 %: exceeded), ");
+        of(OwnCost { duration_ns: 5_100 * MS, ..cost }, "1.5 % of one CPU (limit 1 %, as the mean of 10 s), ");
+        of(OwnCost { process_cpu_ns: 40_000 * MS, ..cost }, "0.2 % of the process's 40.0 s (limit 1 %: kept). ");
+        of(OwnCost { budget: None, ..cost }, "1.6 % of the process's 4.82 s. ");
+        // What is estimated may be on both sides of the limit.
+        let hooks = OwnCost { hook_cpu_ns: 20 * MS, hook_cpu_error_ns: 10 * MS, timed_calls: 12, ..cost };
+        assert!(said(hooks).contains("(89.0 ms to 109 ms), 1.0 % of one CPU (limit 1 %), 2.1 % of"), "{}", said(hooks));
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn paragraph(name: &str, text: &str, screen: &Screen, out: &mut String) {
 }
 
 fn own_cost(analysed: &Analysed, screen: &Screen, out: &mut String) {
-    let Some(sentences) = OwnCost::from(&analysed.report.recording).sentences() else { return };
+    let Some(sentences) = OwnCost::from(&analysed.report).sentences() else { return };
     let _ = writeln!(out);
     for line in prose::wrapped(&sentences, screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
