@@ -208,6 +208,7 @@ fn pack(
     }
     archive.text("share/man/man1/headway.1", &output_of(program(&cli.stripped).arg("man"))?);
     documents::add(&mut archive, documents::INSTALL)?;
+    documents::add(&mut archive, documents::REPORT)?;
     add_licences(&mut archive, "headway", tools, materials)?;
     documents::check(&archive)?;
     Ok(archive)

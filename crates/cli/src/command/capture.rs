@@ -23,7 +23,8 @@ What to record, separated by commas, instead of the default: lock,steal
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Use it alone: `-e pressure,cpu` records lock,cpu
+            cost. Use it alone: together with another event, it becomes lock, at
+            the cost of lock (`-e pressure,cpu` records lock,cpu)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
@@ -44,8 +45,8 @@ pub struct Capture {
     pub events: Vec<Feature>,
 
     /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
-    /// time between samples of one that does not run; default: 10ms. -i switches the default budget
-    /// off, because it decides what samples cost; `--budget 1` keeps it
+    /// time between samples of one that does not run; default: 10ms. With -i
+    /// there is no default budget: the interval sets what samples cost. `--budget 1` sets it again
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -110,8 +111,8 @@ pub struct Capture {
     pub sampling_window: Option<Span>,
 
     /// With --sampling-window: count fewer parks, to lower the cost in programs that park very often.
-    /// If a thread parks more often than once in about 4 ms, its further parks are counted only for a
-    /// short time before each random instant. Their number and time are estimates then
+    /// Of threads that park more than about 250 times a second, only a part of the parks is
+    /// counted: their number and time are estimates
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 

@@ -33,8 +33,8 @@ pub struct Diff {
     weighing: Weighing,
 
     /// Call a call "hot" if it took at least this fraction (0.1: 10 %) of the time of the most
-    /// expensive call of its recording. The line "Hot call edges" says which part of the hot
-    /// calls of each recording is hot in the other one, too
+    /// expensive call of its recording. The output says how many of the hot calls of each recording
+    /// are hot in the other one, too
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

@@ -31,7 +31,7 @@ and exits with 1 if what remains still has an effect.";
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
     /// Also end what the agent keeps for the next recording: the JVM's reports of starts and ends
-    /// of threads, the management bean, and its list of native functions (memory)
+    /// of threads, the management bean, and the memory of its list of native functions
     #[arg(long)]
     detach: bool,
 

@@ -9,6 +9,7 @@ use headway_analysis::names;
 use headway_analysis::report::{Advice, Finding, FindingKind, FindingStack, Report};
 use headway_model::Loss;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Findings shown.
@@ -34,6 +35,11 @@ const TROUBLE_LINES: usize = 6;
 const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'w', '=', '░', '?'];
 /// What is said of the parts that have one symbol: how they differ is in `--full`.
 const WAITING: &str = "waiting for results, permits, pools";
+/// Their symbol.
+const WAITS: char = 'w';
+/// What is waited for is named from this part of the waits on, as what nearly all or most of them are for.
+const NEARLY_ALL: f64 = 0.99;
+const MOSTLY: f64 = 0.9;
 /// A part that is not drawn is in the legend from this share on; the time on CPU always is.
 const IN_LEGEND: f64 = 0.005;
 
@@ -58,10 +64,20 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     for line in [
         format!("Full report: headway report {file} --full"),
         format!("Web page: headway report {file} -o report.html"),
-        "Terms explained: docs/reading-a-report.md in the source tree".to_owned(),
+        format!("Terms explained: {}", manual()),
     ] {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
+}
+
+/// Where the archive has the manual of this report: it is unpacked into `bin` and `share` side by side.
+const MANUAL: &str = "share/doc/headway/READING-A-REPORT.md";
+
+/// The manual of this report: the installed one, if there is one.
+fn manual() -> String {
+    let own = std::env::current_exe().ok();
+    let installed = own.and_then(|own| Some(own.parent()?.parent()?.join(MANUAL))).filter(|path| path.is_file());
+    installed.map_or_else(|| "docs/reading-a-report.md in the source tree".to_owned(), |path| super::file_name(&path))
 }
 
 /// Why there are no shares of thread time.
@@ -76,7 +92,7 @@ pub fn head(report: &Report, screen: &Screen, out: &mut String) {
         let text = prose::with_names(&line, screen);
         let _ = writeln!(out, "{}", if screen.colour { screen.strong(&text) } else { text });
     }
-    bar(&report.ledger, screen, out);
+    bar(report, screen, out);
 }
 
 /// Says that and why shares of thread time are missing.
@@ -88,7 +104,8 @@ pub fn lives_unknown(screen: &Screen, out: &mut String) {
 }
 
 /// Where the time of threads went that had something to do.
-fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
+fn bar(report: &Report, screen: &Screen, out: &mut String) {
+    let ledger = &report.ledger;
     if ledger.lives_unknown {
         return lives_unknown(screen, out);
     }
@@ -98,10 +115,14 @@ fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
     }
     title("THREAD TIME", &thread_time(ledger, screen), screen, out);
     let symbol = |part: &Part| Part::ALL.iter().zip(SYMBOLS).find(|(one, _)| *one == part).map_or('?', |(_, c)| c);
+    let waited = one_kind_of_wait(report);
     let mut parts: Vec<(char, &str, u64)> = Vec::new();
     for (part, ns) in ledger.parts() {
         match parts.iter_mut().find(|(before, ..)| *before == symbol(part)) {
-            Some(same) => *same = (same.0, WAITING, same.2 + ns),
+            Some(same) => *same = (same.0, waited.as_deref().unwrap_or(WAITING), same.2 + ns),
+            None if symbol(part) == WAITS => {
+                parts.push((WAITS, waited.as_deref().unwrap_or(part.words), ns));
+            }
             None => parts.push((symbol(part), part.words, ns)),
         }
     }
@@ -116,6 +137,23 @@ fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
         .collect();
     for line in prose::wrapped_at_most(3, &legend.join(", "), 2, screen) {
         let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+/// `waiting for a database connection`, where findings say that nearly all waits of the bar are for that.
+fn one_kind_of_wait(report: &Report) -> Option<String> {
+    const KINDS: [EntryKind; 2] = [EntryKind::WaitResult, EntryKind::WaitPermit];
+    let all: u64 = KINDS.iter().map(|kind| report.ledger.ns(*kind)).sum();
+    let mut by: BTreeMap<&str, u64> = BTreeMap::new();
+    for finding in report.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting) {
+        let waited = finding.evidence.iter().filter(|evidence| KINDS.iter().any(|kind| kind.name() == evidence.what));
+        *by.entry(finding.gist.awaited()).or_default() += waited.map(|evidence| evidence.ns).sum::<u64>();
+    }
+    let (awaited, ns) = by.into_iter().filter(|(awaited, _)| !awaited.is_empty()).max_by_key(|(_, ns)| *ns)?;
+    match ns as f64 / all.max(1) as f64 {
+        part if part >= NEARLY_ALL => Some(format!("waiting for {awaited}")),
+        part if part >= MOSTLY => Some(format!("waiting, mostly for {awaited}")),
+        _ => None,
     }
 }
 
@@ -320,6 +358,7 @@ fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
 mod tests {
     use super::*;
     use headway_analysis::ledger::{Entry, Quality};
+    use headway_analysis::report::{Evidence, Gist};
 
     #[test]
     fn stacks_show_the_application_and_count_the_rest() {
@@ -375,6 +414,31 @@ mod tests {
             whole_parts("all of it in the run queue (no steal, none)", 1, 35),
             "all of it in the run queue (no steal, none)"
         );
+    }
+
+    #[test]
+    fn what_nearly_all_waits_are_for_is_named_in_the_bar() {
+        let finding = |awaited: &str, what: &str, ns| Finding {
+            kind: FindingKind::Waiting,
+            gist: Gist::of_wait(awaited),
+            evidence: vec![Evidence::exact(what, ns, None)],
+            ..Finding::default()
+        };
+        let entry = |entry, total_ns| Entry { entry, total_ns, share: 0.0, quality: Quality::Exact };
+        let mut report = Report::default();
+        report.ledger.total_ns = 1_000;
+        report.ledger.entries = vec![entry(EntryKind::WaitPermit, 900), entry(EntryKind::WaitResult, 100)];
+        report.findings = vec![finding("a row", "wait-permit", 900), finding("a result", "wait-result", 100)];
+        assert_eq!(one_kind_of_wait(&report).as_deref(), Some("waiting, mostly for a row"));
+        report.findings[1] = finding("a row", "wait-result", 95);
+        assert_eq!(one_kind_of_wait(&report).as_deref(), Some("waiting for a row"));
+        report.findings[0] = finding("a permit", "wait-permit", 800);
+        assert_eq!(one_kind_of_wait(&report), None);
+        let screen = Screen { width: 80, colour: false, cut: true };
+        let mut out = String::new();
+        report.findings[0] = finding("a row", "wait-permit", 900);
+        bar(&report, &screen, &mut out);
+        assert!(out.contains("w waiting for a row 100 %"), "{out}");
     }
 
     #[test]

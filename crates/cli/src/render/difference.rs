@@ -3,7 +3,7 @@
 use super::{numbers, prose, title};
 use crate::recording::profiled::Profiled;
 use crate::terminal::Screen;
-use headway_analysis::method::{Agreement, MethodChange};
+use headway_analysis::method::{Agreement, MethodChange, Profile};
 use std::fmt::Write;
 
 /// A total that changed by this factor makes shares hard to compare.
@@ -30,29 +30,18 @@ pub fn difference(
     for line in sentences.iter().flatten().flat_map(|sentence| prose::wrapped(sentence, screen.width, 2)) {
         let _ = writeln!(out, "{line}");
     }
+    let rows = Rows::of(&after.profile);
+    let compared = methods.iter().filter(|change| rows.has(change));
     let (changed, same): (Vec<&MethodChange>, Vec<&MethodChange>) =
-        methods.iter().partition(|change| change.significant && change.self_growth() != 0.0);
+        compared.partition(|change| change.significant && change.self_growth() != 0.0);
     let worse: Vec<&MethodChange> = changed.iter().copied().filter(|change| change.self_growth() > 0.0).collect();
     let better: Vec<&MethodChange> =
         changed.iter().rev().copied().filter(|change| change.self_growth() < 0.0).collect();
-    table("GREW", &worse, top, screen, &mut out);
-    table("SHRANK", &better, top, screen, &mut out);
-    let rest = numbers::counted(same.len() as u64, "method", "methods");
+    rows.table("GREW", &worse, top, screen, &mut out);
+    rows.table("SHRANK", &better, top, screen, &mut out);
     let is_sampled = before.instants.is_some() || after.instants.is_some();
-    let note = match changed.is_empty() {
-        true if is_sampled => {
-            format!("No method changed more than chance can explain ({rest} compared; blocked time was sampled).")
-        }
-        true => format!("No method changed more than chance can explain ({rest} compared)."),
-        false if is_sampled => {
-            format!("Chance can explain the changes of {rest} more: blocked time was sampled.")
-        }
-        false => {
-            format!("Chance can explain the changes of {rest} more (in 19 of 20 cases, sampling alone changes less).")
-        }
-    };
     out.push('\n');
-    for line in prose::wrapped(&note, screen.width, 2) {
+    for line in prose::wrapped(&rows.others(same.len() as u64, changed.is_empty(), is_sampled), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
     out
@@ -87,40 +76,90 @@ fn per_second(before: &Profiled, after: &Profiled) -> Option<String> {
     Some(format!("Per second of recording: {} before, {} after.{shares}", time(was), time(is)))
 }
 
-/// `The call trees are 87.2 % alike. ...`
+/// `The call trees are 87 % alike. 2 of 2 hot calls after were hot before, too; ...`
 fn agreement_in_words(agreement: &Agreement) -> String {
+    let of = |part: f64, all: u64| {
+        let both = numbers::grouped((part * all as f64).round() as u64);
+        format!("{both} of {}", numbers::counted(all, "hot call", "hot calls"))
+    };
     format!(
-        "The call trees are {} alike. Of {} after, {} were hot before, too; of {} before, {} are hot after, too. A call is \
-         hot if it takes at least {} of the time of the most expensive call.",
+        "The call trees are {} alike. {} after were hot before, too; {} before are hot after, too. A call is hot if it \
+         takes at least {} of the time of the most expensive call.",
         numbers::percent(agreement.overlap),
-        numbers::counted(agreement.hot_edges_after, "hot call", "hot calls"),
-        numbers::percent(agreement.hot_edge_coverage),
-        numbers::counted(agreement.hot_edges_before, "hot call", "hot calls"),
-        numbers::percent(agreement.hot_edge_coverage_back),
+        of(agreement.hot_edge_coverage, agreement.hot_edges_after),
+        of(agreement.hot_edge_coverage_back, agreement.hot_edges_before),
         numbers::percent(agreement.threshold),
     )
 }
 
-fn table(name: &str, changes: &[&MethodChange], top: usize, screen: &Screen, out: &mut String) {
-    if changes.is_empty() {
-        return;
+/// What the rows are: methods of samples, or the locks of blocked time. A method has no blocked time itself: that
+/// is the lock's.
+struct Rows {
+    are_locks: bool,
+}
+
+impl Rows {
+    fn of(profile: &Profile) -> Rows {
+        Rows { are_locks: profile.measure.is_blocked_time() }
     }
-    title(name, "share of the whole: in the method itself, and with all that it called", screen, out);
-    let header = format!("  {:>8}  {:>8} {:>8}  {:>8}  ", "change", "before", "after", "total");
-    let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    let room = screen.width.saturating_sub(header.len()).max(20);
-    for change in changes.iter().take(top) {
-        let _ = writeln!(
-            out,
-            "  {:>8}  {:>8} {:>8}  {:>8}  {}",
-            points(change.self_growth()),
-            numbers::percent(change.self_share_before),
-            numbers::percent(change.self_share_after),
-            points(change.total_growth()),
-            prose::fitted(&change.method, room, screen)
-        );
+
+    fn has(&self, change: &MethodChange) -> bool {
+        !self.are_locks || change.self_share_before + change.self_share_after > 0.0
     }
-    super::details::more(changes.len(), top, screen, out);
+
+    fn names(&self) -> (&'static str, &'static str) {
+        match self.are_locks {
+            true => ("lock", "locks"),
+            false => ("method", "methods"),
+        }
+    }
+
+    /// What is said of those that are not shown.
+    fn others(&self, count: u64, are_all: bool, is_sampled: bool) -> String {
+        let (one, many) = self.names();
+        let why = match is_sampled {
+            true => "blocked time was sampled",
+            false => "in 19 of 20 cases, sampling alone changes less",
+        };
+        match are_all {
+            true => {
+                let why = if is_sampled { format!("; {why}") } else { String::new() };
+                format!(
+                    "No {one} changed more than chance can explain ({} compared{why}).",
+                    numbers::counted(count, one, many)
+                )
+            }
+            false if count == 1 => format!("The change of 1 other {one} can be chance ({why})."),
+            false => format!("The changes of {} other {many} can be chance ({why}).", numbers::grouped(count)),
+        }
+    }
+
+    fn table(&self, name: &str, changes: &[&MethodChange], top: usize, screen: &Screen, out: &mut String) {
+        if changes.is_empty() {
+            return;
+        }
+        let note = match self.are_locks {
+            true => "share of the blocked time; change in percentage points",
+            false => "share of the whole, without what the method called; changes in percentage points",
+        };
+        title(name, note, screen, out);
+        let with_callees = |text: &str| if self.are_locks { String::new() } else { format!("{text:>12}  ") };
+        let header = format!("  {:>8}  {:>8} {:>8}  {}", "change", "before", "after", with_callees("with callees"));
+        let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
+        let room = screen.width.saturating_sub(header.len()).max(20);
+        for change in changes.iter().take(top) {
+            let _ = writeln!(
+                out,
+                "  {:>8}  {:>8} {:>8}  {}{}",
+                points(change.self_growth()),
+                numbers::percent(change.self_share_before),
+                numbers::percent(change.self_share_after),
+                with_callees(&points(change.total_growth())),
+                prose::fitted(&change.method, room, screen)
+            );
+        }
+        super::details::more(changes.len(), top, screen, out);
+    }
 }
 
 /// A change of a share in points: `+3.2`.
@@ -134,7 +173,43 @@ fn points(change: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::points;
+    use super::*;
+
+    #[test]
+    fn of_few_hot_calls_numbers_say_more_than_percentages() {
+        let agreement = Agreement {
+            overlap: 0.79,
+            hot_edges_after: 2,
+            hot_edge_coverage: 1.0,
+            hot_edges_before: 3,
+            hot_edge_coverage_back: 2.0 / 3.0,
+            threshold: 0.1,
+        };
+        let text =
+            "The call trees are 79 % alike. 2 of 2 hot calls after were hot before, too; 2 of 3 hot calls before \
+                    are hot after, too. ";
+        assert!(agreement_in_words(&agreement).starts_with(text), "{}", agreement_in_words(&agreement));
+    }
+
+    #[test]
+    fn blocked_time_is_that_of_locks() {
+        let change = |method: &str, of_itself: f64| MethodChange {
+            method: method.to_owned(),
+            self_share_before: of_itself,
+            ..MethodChange::default()
+        };
+        let rows = Rows { are_locks: true };
+        assert!(rows.has(&change("a.Lock", 0.1)) && !rows.has(&change("a.Shop.sell", 0.0)));
+        assert_eq!(
+            rows.others(57, false, true),
+            "The changes of 57 other locks can be chance (blocked time was sampled)."
+        );
+        let (mut out, screen) = (String::new(), Screen { width: 80, colour: false, cut: true });
+        rows.table("SHRANK", &[&change("a.Lock", 0.1)], 1, &screen, &mut out);
+        let lines: Vec<&str> = out.trim().lines().collect();
+        assert_eq!(lines[0], "SHRANK  share of the blocked time; change in percentage points");
+        assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>(), ["-10.0", "10", "%", "0", "%", "a.Lock"]);
+    }
 
     #[test]
     fn changes_are_points_with_a_sign() {

@@ -165,15 +165,28 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled {}: of {} short contentions, waits and parks, only the {} that were in progress at {} were recorded one by \
-         one. Call stacks and owners of the others ({} in total) are estimated. {} Recordings with --exact are not sampled",
+        "sampled {}: of {} contentions, waits and parks shorter than {}, only the {} that were in progress at {} were \
+         recorded one by one. Call stacks and owners of the others ({} in total) are estimated. {} Recordings with --exact are not sampled",
         bounds(&sampling.windows),
         numbers::grouped(all),
+        short(&sampling.windows),
         numbers::grouped(sampling.recorded),
         numbers::counted(sampling.instants, "random instant", "random instants"),
         numbers::time(sampling.added_up_ns),
         totals(&sampling.windows),
     ))
+}
+
+/// What is sampled: what lasts for less than two windows. `10.0 ms`, or `two sampling windows (10.0 ms to 40.0 ms)`.
+fn short(windows: &[SamplingWindow]) -> String {
+    let lengths = || windows.iter().map(|window| 2 * window.window_ns).filter(|ns| *ns > 0);
+    match (lengths().min(), lengths().max()) {
+        (Some(least), Some(most)) if least == most => numbers::time(least),
+        (Some(least), Some(most)) => {
+            format!("two sampling windows ({} to {})", numbers::time(least), numbers::time(most))
+        }
+        _ => "two sampling windows".to_owned(),
+    }
 }
 
 /// Whether totals are exact.
@@ -264,6 +277,13 @@ mod tests {
             text.ends_with("from 14.0 s to 20.0 s (--max-rate), from 20.0 s to 21.0 s (--budget), and 2 times more"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_sampled_is_shorter_than_two_windows() {
+        let window = |window_ns| SamplingWindow { from_ns: 0, window_ns, bound: "budget", thins: false };
+        assert_eq!(short(&[window(5_000_000), window(0)]), "10.0 ms");
+        assert_eq!(short(&[window(5_000_000), window(20_000_000)]), "two sampling windows (10.0 ms to 40.0 ms)");
     }
 
     #[test]

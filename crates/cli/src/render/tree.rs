@@ -40,6 +40,10 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
             "~ owner's method approximate: debug information does not show which inlined callee owned the lock",
         ),
         (tree.no_cpu, "no CPU: estimated part in which the owner could run, but had no CPU"),
+        (
+            report.rows.iter().any(has_parts),
+            "a contention counts in each row that has a part of it; longest: the longest of these parts",
+        ),
     ];
     for (_, legend) in legends.into_iter().filter(|(is_used, _)| *is_used) {
         let _ = writeln!(out);
@@ -47,6 +51,11 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
             let _ = writeln!(out, "{}", screen.faint(&line));
         }
     }
+}
+
+/// True if contentions are in several of the rows below one.
+fn has_parts(row: &Row) -> bool {
+    row.children.iter().map(|child| child.count).sum::<u64>() > row.count || row.children.iter().any(has_parts)
 }
 
 /// How wide each column is.

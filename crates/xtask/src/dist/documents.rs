@@ -14,6 +14,9 @@ pub type Document = (&'static str, &'static str);
 /// How to install.
 pub const INSTALL: Document = ("share/doc/headway/INSTALL.md", "docs/install.md");
 
+/// The manual of the report, which the report names.
+pub const REPORT: Document = ("share/doc/headway/READING-A-REPORT.md", "docs/reading-a-report.md");
+
 /// The manual of `headway-fleet`.
 pub const FLEET: Document = ("share/doc/headway-fleet/FLEET.md", "docs/fleet.md");
 
@@ -103,7 +106,7 @@ mod tests {
 
     #[test]
     fn links_of_the_documents_in_archives_lead_somewhere() {
-        for document in [INSTALL, FLEET] {
+        for document in [INSTALL, REPORT, FLEET] {
             let mut archive = Archive::new("top");
             add(&mut archive, document).unwrap();
             assert_eq!(dead_links(&archive), Vec::<String>::new());
