@@ -89,6 +89,8 @@ extern "system" fn Java_io_headway_start_Native_command(env: *mut JNIEnv, _: jcl
 }
 
 fn entered(vm: *mut JavaVM, options: *const c_char) -> jint {
+    // A use, so that the library has it: `headway` looks for it in the file.
+    std::hint::black_box(headway_protocol::AGENT_MARK);
     catch_unwind(AssertUnwindSafe(|| attach(vm, &text(options)))).unwrap_or(1)
 }
 

@@ -217,6 +217,14 @@ pub enum Failure {
         /// Every place that was looked at.
         looked_at: Vec<String>,
     },
+    /// The `libheadway.so` that is there would harm a JVM, or be of no use.
+    #[error("{} is not the complete agent library of headway {} ({problem}): unpack the archive again", .path.display(), env!("CARGO_PKG_VERSION"))]
+    AgentDamaged {
+        /// The library.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
 
     /// The recording or export could not be written.
     #[error("cannot write {}: {problem}", .path.display())]
@@ -308,6 +316,7 @@ impl Failure {
             | Failure::NoReply { .. }
             | Failure::TargetEnded { .. }
             | Failure::AgentMissing { .. }
+            | Failure::AgentDamaged { .. }
             | Failure::Unwritable { .. }
             | Failure::Unreadable { .. }
             | Failure::NothingToShow { .. }

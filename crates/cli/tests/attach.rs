@@ -364,17 +364,45 @@ fn a_missing_library_is_told_with_where_it_was_looked_for() {
 }
 
 #[test]
-fn a_library_that_the_jvm_cannot_load_is_told_in_its_words() {
-    for (version, home) in jdk::homes() {
-        let Some(mut java) = jdk::running(&home, &[]) else { return };
-        let directory = tempfile::tempdir().expect("a directory");
-        let library = directory.path().join("libheadway.so");
-        std::fs::write(&library, "no library").expect("written");
-        let mut command = headway(["record", &java.pid().to_string()]);
-        command.env("HEADWAY_AGENT", &library).current_dir(directory.path());
-        refuses(&mut command, 3, "refused to load the agent: ");
-        assert!(java.lives(), "JDK {version}");
+fn a_library_that_would_harm_a_jvm_is_refused_before_the_jvm_is_touched() {
+    let Some(home) = jdk::any_home() else { return };
+    let Some(mut java) = jdk::running(&home, &[]) else { return };
+    let pid = java.pid().to_string();
+    let directory = tempfile::tempdir().expect("a directory");
+    let library = directory.path().join("libheadway.so");
+    let whole = std::fs::read(support::agent_library()).expect("read");
+    let mark = headway_protocol::AGENT_MARK.as_bytes();
+    let at = whole.windows(mark.len()).position(|bytes| bytes == mark).expect("it names its version");
+    let mut other_version = whole.clone();
+    other_version[at + mark.len() - 2] = b'x';
+    let commands: [&[&str]; 6] = [
+        &["record", &pid],
+        &["start", &pid],
+        &["metrics", "--listen", "127.0.0.1:0", &pid],
+        &["top", "--json", &pid],
+        &["causal", "record", "--progress", "Contended.rebuild", &pid],
+        &["run", "--", "true"],
+    ];
+    for (content, problem) in [
+        (&b"no library"[..], "it is not a library"),
+        (&whole[..1_000_000], "its end is missing"),
+        (&whole[..whole.len() - 1], "its end is missing"),
+        (&other_version, "it is of another version"),
+    ] {
+        std::fs::write(&library, content).expect("written");
+        let path = library.canonicalize().expect("a path");
+        let sentence = format!(
+            "headway: {} is not the complete agent library of headway {} ({problem}): unpack the archive again\n",
+            path.display(),
+            headway_protocol::VERSION
+        );
+        for command in commands {
+            let said = said(headway(command).env("HEADWAY_AGENT", &library).current_dir(directory.path()));
+            assert_eq!((said.code, said.stderr.as_str()), (Some(1), sentence.as_str()), "{command:?}");
+        }
     }
+    assert!(java.lives());
+    assert!(!Path::new(&format!("/tmp/.java_pid{pid}")).exists(), "nothing was touched");
 }
 
 #[test]

@@ -11,6 +11,9 @@ use std::fmt::{Display, Write};
 /// This version, of the agent and of the command line.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The text by which the agent's library is known before a JVM loads it. It names the version.
+pub const AGENT_MARK: &str = concat!("headway-agent-version:", env!("CARGO_PKG_VERSION"), ";");
+
 /// The answer to a command. What does not apply is absent.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,5 +1,6 @@
 //! Where the agent library `libheadway.so` is.
 
+use crate::agent::library_file;
 use crate::error::Failure;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,8 @@ pub fn loaded_path(mapped: &str) -> Option<PathBuf> {
 /// else in the `lib` directories next to it.
 ///
 /// # Errors
-/// [`Failure::AgentMissing`] with every place that was looked at.
+/// [`Failure::AgentMissing`] with every place that was looked at, [`Failure::AgentDamaged`] if a JVM must
+/// not load what is there.
 pub fn find() -> Result<PathBuf, Failure> {
     let places = match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         Some(path) => vec![PathBuf::from(path)],
@@ -39,11 +41,25 @@ pub fn find() -> Result<PathBuf, Failure> {
     };
     for place in &places {
         if place.is_file() {
-            return place.canonicalize().map_err(Failure::doing(format!("cannot resolve {}", place.display())));
+            let path = place.canonicalize().map_err(Failure::doing(format!("cannot resolve {}", place.display())))?;
+            read(&path)?;
+            return Ok(path);
         }
     }
     let looked_at = places.iter().map(|place| place.display().to_string()).collect();
     Err(Failure::AgentMissing { looked_at })
+}
+
+/// Reads the library, if a JVM can load it without harm.
+///
+/// # Errors
+/// It cannot be read, or [`Failure::AgentDamaged`].
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let content = std::fs::read(path).map_err(Failure::doing(format!("cannot read {}", path.display())))?;
+    match library_file::check(&content) {
+        Ok(()) => Ok(content),
+        Err(problem) => Err(Failure::AgentDamaged { path: path.to_owned(), problem }),
+    }
 }
 
 fn places_beside(program: &Path) -> Vec<PathBuf> {

@@ -2,5 +2,6 @@
 //! agent library, the option string it is loaded with and its reply.
 
 pub mod library;
+pub mod library_file;
 pub mod options;
 pub mod reply;

@@ -112,6 +112,10 @@ impl Session {
                 self.place.remove(library::FILE_NAME);
                 reply::parse(pid, &text)
             }
+            // A JVM that dies closes the socket a moment before it is gone.
+            (None, Err(Failure::AttachSocket { .. })) if self.target_ends_soon() => {
+                Err(Failure::TargetEnded { pid, when: "while Headway talked to it", kept: String::new() })
+            }
             (None, Err(_)) if !self.target_lives() => {
                 Err(Failure::TargetEnded { pid, when: "while Headway talked to it", kept: String::new() })
             }
@@ -187,7 +191,8 @@ impl Session {
             self.library = source.to_owned();
             return Ok(());
         }
-        let content = std::fs::read(source).map_err(Failure::doing(format!("cannot read {}", source.display())))?;
+        // What is copied is what was checked, whatever became of the file meanwhile.
+        let content = library::read(source)?;
         self.library = identity::acting_as(&self.process, || self.place.bring_library(&self.process, view, &content))?;
         Ok(())
     }

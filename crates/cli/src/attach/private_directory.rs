@@ -191,7 +191,13 @@ impl PrivateDirectory {
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, OWNER_ONLY)?;
-        File::from(fd).write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        let mut file = File::from(fd);
+        file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        // A JVM dies of a library that is not whole.
+        match rustix::fs::fstat(&file)?.st_size as usize == content.len() {
+            true => Ok(()),
+            false => Err(Errno::NOSPC),
+        }
     }
 
     /// Fails where nothing can be written, before the target is asked for anything: without room

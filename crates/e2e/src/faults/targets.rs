@@ -111,9 +111,9 @@ fn agent_missing() -> Fault {
 }
 
 fn agent_is_garbage() -> Fault {
-    let words = "refused to load the agent";
-    Fault::new(GROUP, "an agent library that is no library", one_sentence(3, words), move |stage| {
-        with_agent(stage, Some(b"this is no library"), words, 3)
+    let words = "is not the complete agent library";
+    Fault::new(GROUP, "an agent library that is no library", one_sentence(1, words), move |stage| {
+        with_agent(stage, Some(b"this is no library"), words, 1)
     })
 }
 
