@@ -88,6 +88,8 @@ impl Record {
         let destination = pattern.expand(jvm.process.pid);
         let if_taken = self.capture.if_taken(&pattern);
         output::check_new_recording(&destination, if_taken)?;
+        self.capture.park_statistics.check_for(&jvm.process)?;
+        let statistics_before = self.capture.park_statistics.written(&jvm.process);
 
         // From here on the target listens to us; nothing is loaded into it yet.
         let mut session = Session::open(&jvm)?;
@@ -123,7 +125,7 @@ impl Record {
                 Err(Failure::TargetEnded { pid: jvm.process.pid, when: "while it was being recorded", kept })
             }
             (_, Err(failure)) => Err(failure),
-            _ => Ok(code),
+            _ => self.capture.park_statistics.check_written(&jvm.process, statistics_before).map(|()| code),
         }
     }
 

@@ -48,6 +48,7 @@ impl Start {
         let path = pattern.expand(pid);
         let if_taken = self.capture.if_taken(&pattern);
         check_target_can_write(&jvm.process, &path, if_taken)?;
+        self.capture.park_statistics.check_for(&jvm.process)?;
 
         let mut session = Session::open(&jvm)?;
         let reply = session.command(self.capture.start_options(&literal_for_agent(&path), if_taken)?)?;
