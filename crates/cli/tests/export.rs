@@ -22,7 +22,7 @@ fn packed_recordings_become_plain_ones_with_the_same_content() {
     for packed in ["shop.jfr.zst", "shop.jfr.lz4"] {
         let packed = directory.path().join(packed);
         recording::shop(&packed);
-        let said = said(headway(["export", "-o"]).arg(&plain).arg(&packed));
+        let said = said(headway(["export", "--force", "-o"]).arg(&plain).arg(&packed));
         assert_eq!(said.code, Some(0), "{}", said.stderr);
         assert!(std::fs::read(&plain).expect("read").starts_with(b"FLR\0"));
         assert_eq!(blocked_ns(&plain), blocked_ns(&packed));
@@ -37,7 +37,7 @@ fn a_torn_recording_is_repaired_and_then_sound() {
     let length = std::fs::metadata(&torn).expect("a file").len();
     std::fs::OpenOptions::new().write(true).open(&torn).and_then(|file| file.set_len(length - 20)).expect("cut");
     let said = said(headway(["export", "-o"]).arg(&whole).arg(&torn));
-    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
     assert!(said.stderr.contains("left out: "), "{}", said.stderr);
     assert!(blocked_ns(&whole) > 0);
 }
@@ -55,6 +55,16 @@ fn nothing_of_value_is_overwritten() {
         "not a recording of Headway's is there already",
     );
     assert_eq!(std::fs::read(&precious).expect("read"), b"ten years of work");
+    let other = directory.path().join("other.jfr");
+    std::fs::copy(&recording, &other).expect("copied");
+    let before = std::fs::read(&other).expect("read");
+    let torn = directory.path().join("torn.jfr");
+    std::fs::write(&torn, &before[..before.len() - 20]).expect("written");
+    refuses(headway(["export", "-o"]).arg(&other).arg(&torn), 1, "a recording is there already; --force replaces it");
+    assert_eq!(std::fs::read(&other).expect("read"), before);
+    let said = said(headway(["export", "--force", "-o"]).arg(&other).arg(&torn));
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert_ne!(std::fs::read(&other).expect("read"), before);
 }
 
 #[test]

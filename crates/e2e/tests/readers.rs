@@ -252,7 +252,9 @@ fn cut_and_repaired(recording: &Path, tools: &Tools, scratch: &Path) -> String {
     let (torn, whole) = (scratch.join("torn.jfr"), scratch.join("whole.jfr"));
     fs::write(&torn, &bytes[..bytes.len() / 5 * 4]).unwrap();
     let _ = fs::remove_file(&whole);
-    tools::run(&tools.headway, [Path::new("export"), &torn, Path::new("-o"), &whole]).unwrap();
+    let mut export = Command::new(&tools.headway);
+    let repaired = export.arg("export").arg(&torn).arg("-o").arg(&whole).output().unwrap();
+    assert_eq!(repaired.status.code(), Some(4), "a part was left out: {}", String::from_utf8_lossy(&repaired.stderr));
     whole.display().to_string()
 }
 

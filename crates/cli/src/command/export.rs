@@ -2,7 +2,7 @@
 //! and repaired, or its profile in another tool's format.
 
 use crate::command::weighing::Weighing;
-use crate::error::{Failure, DONE};
+use crate::error::{Failure, DAMAGED_RECORDING, DONE};
 use crate::recording::analysed::unreadable;
 use crate::recording::file_name::EXTENSIONS;
 use crate::recording::input::{self, is_standard};
@@ -14,7 +14,7 @@ use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_analysis::method::Grouping;
 use headway_export::{Format, Style};
-use headway_jfr::{RepairError, Repaired};
+use headway_jfr::{IfTaken, RepairError, Repaired};
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,10 @@ pub struct Export {
     #[arg(long, value_name = "FORMAT", value_parser = format_name)]
     format: Option<&'static str>,
 
+    /// Overwrite an existing .jfr file if it is empty or a Headway recording; never any other .jfr file
+    #[arg(long)]
+    force: bool,
+
     #[command(flatten)]
     weighing: Weighing,
 
@@ -74,13 +78,14 @@ impl Export {
 
     fn repair(self) -> Result<u8, Failure> {
         output::check_no_source(&self.output, &[&self.recording])?;
-        output::check_recording(&self.output)?;
+        let if_taken = if self.force { IfTaken::Replace } else { IfTaken::Refuse };
+        output::check_new_recording(&self.output, if_taken)?;
         let repaired = headway_jfr::repair(&input::place(&self.recording)?, &self.output)
             .map_err(|error| explain(&self.recording, error))?;
         note_left_out(&repaired);
         let chunks = numbers::counted(repaired.chunks, "chunk", "chunks");
         terminal::note(&format!("Wrote {} ({chunks}, {}).", self.output.display(), numbers::bytes(repaired.bytes)));
-        Ok(DONE)
+        Ok(exit_code(&repaired))
     }
 
     /// Whatever can be saved, to standard output. A chunk's header is written last, so
@@ -96,7 +101,7 @@ impl Export {
         note_left_out(&repaired);
         let mut whole = File::open(&whole).map_err(Failure::doing(place))?;
         output::write_new(&self.output, &mut |out| io::copy(&mut whole, out).map(drop))?;
-        Ok(DONE)
+        Ok(exit_code(&repaired))
     }
 
     fn profile(self, format: Format) -> Result<u8, Failure> {
@@ -161,6 +166,14 @@ fn print_profile(profiled: &Profiled, format: Format, style: &Style) -> Result<(
         .write(&profiled.profile, style, "-", &mut bytes)
         .and_then(|()| terminal::print(&String::from_utf8_lossy(&bytes)))
         .map_err(Failure::doing("cannot write to standard output"))
+}
+
+fn exit_code(repaired: &Repaired) -> u8 {
+    if repaired.problems.is_empty() {
+        DONE
+    } else {
+        DAMAGED_RECORDING
+    }
 }
 
 fn note_left_out(repaired: &Repaired) {

@@ -10,25 +10,10 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Makes sure that a recording can be written to `path`, leaving no trace of
-/// the attempt. An earlier recording of Headway's may be replaced, nothing
-/// else: a slip in `-o` must not cost anybody a file.
-///
-/// # Errors
-/// [`Failure::Unwritable`] with the reason.
-pub fn check_recording(path: &Path) -> Result<(), Failure> {
-    check_writable(path)?;
-    let there = fs::metadata(path).ok().filter(|there| there.len() > 0);
-    if there.is_some() && !is_recording_of_ours(path) {
-        let problem = "something that is not a recording of Headway's is there already; remove it or choose another place with -o";
-        return Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() });
-    }
-    Ok(())
-}
-
 /// Makes sure that a new recording can be written to `path`, or beside it under a
 /// name with a number, leaving no trace of the attempt. Nothing is replaced unless
-/// that is asked for, and then only a recording of Headway's.
+/// that is asked for, and then only a recording of Headway's: a slip in `-o` must not
+/// cost anybody a file.
 ///
 /// # Errors
 /// [`Failure::Unwritable`] with the reason.
@@ -262,10 +247,10 @@ mod tests {
     fn checking_leaves_no_trace() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.jfr");
-        check_recording(&path).expect("writable");
+        check_new_recording(&path, IfTaken::Refuse).expect("writable");
         assert!(!path.exists());
         fs::write(&path, "").expect("written");
-        check_recording(&path).expect("an empty file may be replaced");
+        check_new_recording(&path, IfTaken::Replace).expect("an empty file may be replaced");
         check_directory(directory.path()).expect("writable");
         assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
     }
@@ -273,7 +258,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_said_before() {
         let directory = tempfile::tempdir().expect("a directory");
-        let sentence = |path: &Path| check_recording(path).expect_err("unwritable").to_string();
+        let sentence = |path: &Path| check_new_recording(path, IfTaken::Replace).expect_err("unwritable").to_string();
         assert!(sentence(&directory.path().join("no/a.jfr")).contains("its directory does not exist"));
         assert!(sentence(directory.path()).contains("it is a directory"));
         let precious = directory.path().join("thesis.jfr");
