@@ -120,3 +120,27 @@ fn ranges_that_show_nothing_are_refused() {
     refused(&["--from", "1h"], "--from 1h is after the recording's end: it lasts 1.00 s");
     refused(&["--to", "-1h"], "--to -1h is not after the recording's start");
 }
+
+#[test]
+fn options_without_effect_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    support::recording::shop(&directory.path().join("shop.jfr"));
+    let refused = |line: &[&str], options: &[&[&str]], sentence: &str| {
+        for option in options {
+            let mut command = headway(line.iter().chain(*option));
+            let sentence = format!("headway: {} {sentence}", option[0]);
+            support::refuses(command.current_dir(directory.path()), 2, &sentence);
+        }
+    };
+    let range: [&[&str]; 3] = [&["--from", "0"], &["--to", "1s"], &["--threads", "http"]];
+    let page = ["report", "shop.jfr", "-o", "x.html"];
+    refused(&page, &range, "has no effect with -o");
+    refused(&page, &[&["--min-duration", "1s"], &["--method"], &["--steal"], &["--full"]], "has no effect with -o");
+    let copy = ["export", "shop.jfr", "-o", "x.jfr"];
+    refused(&copy, &range, "has no effect on a .jfr file");
+    refused(&copy, &[&["--of", "owner"], &["--per-thread"], &["--samples"]], "has no effect on a .jfr file");
+    refused(&["export", "shop.jfr", "-o", "-", "--format", "jfr"], &range, "has no effect on a .jfr file");
+    refused(&["report", "--method", "shop.jfr"], &[&["--steal"], &["--pressure"]], "has no effect with --method");
+    refused(&["parks", "shop.jfr"], &[&["--duration", "1s"], &["--free-on-print"]], "has no effect on a recording");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("listed").count(), 1, "nothing is written");
+}

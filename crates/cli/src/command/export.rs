@@ -69,7 +69,13 @@ impl Export {
     /// Nothing can be saved, or the new file cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
         let named = self.format.map_or_else(|| self.output.clone(), |end| PathBuf::from(format!("x{end}")));
-        match target(&named)? {
+        let target = target(&named)?;
+        if let (Target::Recording, Some(option)) = (&target, self.weighing.first_given()) {
+            return Err(Failure::Usage(format!(
+                "{option} has no effect on a .jfr file, which gets the whole recording: leave {option} out, or export to another format"
+            )));
+        }
+        match target {
             Target::Recording if is_standard(&self.output) => self.unpack_to_standard_output(&named),
             Target::Recording => self.repair(),
             Target::Profile(format) => self.profile(format),

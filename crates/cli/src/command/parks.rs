@@ -111,6 +111,10 @@ impl Parks {
     }
 
     fn of_recording(&self, path: &Path) -> Result<(ParkStatisticsReport, Option<Failure>), Failure> {
+        let options = [(self.duration.is_some(), "--duration"), (self.free_on_print, "--free-on-print")];
+        if let Some((_, option)) = options.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage(format!("{option} has no effect on a recording: leave it out")));
+        }
         let mut summary = ParkSummary::new(TallyOptions {
             collection_threshold: self.threshold.unwrap_or(0),
             printing_threshold: self.print_threshold.unwrap_or(0),

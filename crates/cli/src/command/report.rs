@@ -114,7 +114,11 @@ impl Report {
     /// been shown then.
     pub fn execute(self) -> Result<u8, Failure> {
         if let Some(output) = &self.output {
+            self.check_page()?;
             return report_html::write(&self.files, output, &self.source_path, self.rows);
+        }
+        if self.method.method {
+            self.check_method()?;
         }
         let question = Question {
             min_duration: self.min_duration,
@@ -142,6 +146,42 @@ impl Report {
         };
         let format = if self.json { TableFormat::Json } else { self.format };
         show_as(&files, &question, view, format)
+    }
+}
+
+impl Report {
+    /// Refuses options that have no effect on the page.
+    fn check_page(&self) -> Result<(), Failure> {
+        let options = [
+            (self.threads.is_some(), "--threads"),
+            (self.from.is_some(), "--from"),
+            (self.to.is_some(), "--to"),
+            (self.min_duration.is_some(), "--min-duration"),
+            (self.method.method, "--method"),
+            (self.pressure.view() == View::Pressure, "--pressure"),
+            (self.pressure.view() == View::Phases, "--phases"),
+            (self.steal, "--steal"),
+            (self.full, "--full"),
+        ];
+        match options.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) => Err(Failure::Usage(format!(
+                "{option} has no effect with -o, which writes the whole recording: leave {option} out, and select in the page"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a view that has no effect with `--method`.
+    fn check_method(&self) -> Result<(), Failure> {
+        let views = [
+            (self.pressure.view() == View::Pressure, "--pressure"),
+            (self.pressure.view() == View::Phases, "--phases"),
+            (self.steal, "--steal"),
+        ];
+        match views.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) => Err(Failure::Usage(format!("{option} has no effect with --method: use one of them"))),
+            None => Ok(()),
+        }
     }
 }
 

@@ -51,6 +51,21 @@ pub struct Weighing {
 }
 
 impl Weighing {
+    /// The first of these options that was given, if any.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let options = [
+            (self.measure.is_some(), "--of"),
+            (self.per_thread, "--per-thread"),
+            (self.per_group, "--per-group"),
+            (self.lines, "--lines"),
+            (self.from.is_some(), "--from"),
+            (self.to.is_some(), "--to"),
+            (self.threads.is_some(), "--threads"),
+            (self.samples, "--samples"),
+        ];
+        options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+
     /// What is asked of a recording by these options.
     pub fn question(&self) -> ProfileQuestion {
         ProfileQuestion {
