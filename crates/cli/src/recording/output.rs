@@ -215,6 +215,7 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "the disk is full; free some space or choose another place with -o".to_owned()
         }
+        ErrorKind::FileTooLarge => "it would exceed the limit on file sizes; raise it with `ulimit -f`".to_owned(),
         _ => error.to_string(),
     };
     Failure::Unwritable { path: path.to_owned(), problem }
