@@ -102,9 +102,10 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split_number(lower);
     let factor = SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(help)?;
     match scale(number, factor) {
-        Some(0) => Err("must be larger than 0".into()),
-        Some(bytes) => Ok(bytes),
-        None => Err(help()),
+        Ok(0) => Err("must be larger than 0".into()),
+        Ok(bytes) => Ok(bytes),
+        Err(Unscaled::NoNumber) => Err(help()),
+        Err(Unscaled::TooLarge) => Err(format!("\"{text}\" is too large a size")),
     }
 }
 
@@ -113,7 +114,10 @@ fn span(text: &str, bare_unit: &str) -> Result<Span, String> {
     let (number, unit) = split_number(text);
     let unit = if unit.is_empty() { bare_unit } else { unit };
     let factor = TIME_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(help)?;
-    scale(number, factor).map(|ns| Span { ns }).ok_or_else(help)
+    scale(number, factor).map(|ns| Span { ns }).map_err(|problem| match problem {
+        Unscaled::NoNumber => help(),
+        Unscaled::TooLarge => format!("\"{text}\" is too long a time"),
+    })
 }
 
 fn split_number(text: &str) -> (&str, &str) {
@@ -121,14 +125,23 @@ fn split_number(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// `number` times `factor`, exact for whole numbers, `None` when it is no
-/// number or too large.
-fn scale(number: &str, factor: u64) -> Option<u64> {
+/// Why a number cannot be multiplied.
+enum Unscaled {
+    NoNumber,
+    TooLarge,
+}
+
+/// `number` times `factor`, exact for whole numbers.
+fn scale(number: &str, factor: u64) -> Result<u64, Unscaled> {
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
+        return whole.checked_mul(factor).ok_or(Unscaled::TooLarge);
     }
-    let value = number.parse::<f64>().ok()? * factor as f64;
-    (value.is_finite() && value < u64::MAX as f64).then_some(value as u64)
+    let value = number.parse::<f64>().map_err(|_| Unscaled::NoNumber)? * factor as f64;
+    if value < u64::MAX as f64 {
+        Ok(value as u64)
+    } else {
+        Err(Unscaled::TooLarge)
+    }
 }
 
 #[cfg(test)]
@@ -147,11 +160,15 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused_with_the_units() {
-        for bad in ["", "s", "10 s", "10parsec", "1.2.3s", "-", "99999999999999999h", "ns10"] {
+        for bad in ["", "s", "10 s", "10parsec", "1.2.3s", "-", "ns10"] {
             let sentence = seconds(bad).expect_err(bad);
             assert!(sentence.contains("ns, us, ms, s, m or h"), "{sentence}");
         }
         assert!(positive_seconds("0").is_err());
+        let too_long = ["99999999999999999h", "99999999999999999999h", "9223372036854775807s"];
+        for long in too_long {
+            assert_eq!(seconds(long), Err(format!("\"{long}\" is too long a time")));
+        }
     }
 
     #[test]
@@ -162,6 +179,7 @@ mod tests {
         assert_eq!(bytes("1g"), Ok(1_073_741_824));
         assert!(bytes("0").is_err());
         assert!(bytes("10x").is_err());
+        assert_eq!(bytes("99999999999999g"), Err("\"99999999999999g\" is too large a size".to_owned()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod support;
 use support::{headway, refuses, said};
 
 /// Every mistake that is told in a sentence of our own.
-const MISTAKES: [(&[&str], &str); 24] = [
+const MISTAKES: [(&[&str], &str); 30] = [
     (&["reprot", "a.jfr"], "there is no command \"reprot\"; did you mean \"report\"? (commands: list, run, record,"),
     (&["bonfire", "a.jfr"], "there is no command \"bonfire\" (commands: list, run, record,"),
     (&["4711"], "to record process 4711, say `headway record 4711`"),
@@ -42,6 +42,15 @@ const MISTAKES: [(&[&str], &str); 24] = [
         &["record", "-o", "a.html", "1"],
         "-o a.html: the extension picks the format, and recordings are .jfr, .jfr.zst or .jfr.lz4",
     ),
+    (
+        &["record", "--disable", "onwers", "1"],
+        "--disable: unknown mechanism \"onwers\"; did you mean \"owners\"? (mechanisms: exit-detour, ",
+    ),
+    (&["run", "--disable", "walker,foo", "--", "true"], "--disable: unknown mechanism \"foo\" (mechanisms: exit-detour, "),
+    (&["record", "-d", "99999999999999999999h", "1"], "--duration: \"99999999999999999999h\" is too long a time"),
+    (&["record", "--max-size", "99999999999999g", "1"], "--max-size: \"99999999999999g\" is too large a size"),
+    (&["record", "--max-size", "1k", "1"], "--max-size: must be at least 256k, or `none`"),
+    (&["record", "--memory", "1", "1"], "--memory: must be at least 1m"),
     (&["run", "-o", "a-%h.jfr", "--", "true"], "-o a-%h.jfr: %h means nothing"),
     (&["record", ""], "\"\" is not a process id"),
     (&["record", "99999999999999"], "\"99999999999999\" is not a process id"),

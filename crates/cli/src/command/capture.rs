@@ -68,8 +68,8 @@ pub struct Capture {
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
-    /// Keep the recording below this size by removing its oldest part (k, m, g; `none`
-    /// for no limit); default: 1g
+    /// Keep the recording below this size (at least 256k) by removing its oldest part (k, m, g;
+    /// `none` for no limit); default: 1g
     #[arg(long, value_name = "SIZE", value_parser = size_limit)]
     pub max_size: Option<u64>,
 
@@ -116,9 +116,9 @@ pub struct Capture {
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 
-    /// Limit for the memory of event buffers; default: 16m. It cannot grow in a JVM that has loaded
+    /// Limit for the memory of event buffers (at least 1m); default: 16m. It cannot grow in a JVM that has loaded
     /// Headway already
-    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
+    #[arg(long, value_name = "SIZE", value_parser = memory, hide_short_help = true)]
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
@@ -176,8 +176,8 @@ pub struct Capture {
     /// For tests of fallbacks: disable mechanisms (`headway status` shows the words of those that
     /// are active): exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
     /// park-natives, park-locksupport, park-redirect, vmstructs, chains
-    #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
-    pub disable: Vec<String>,
+    #[arg(long, value_name = "MECHANISM", value_delimiter = ',', value_parser = mechanism, hide_short_help = true)]
+    pub disable: Vec<&'static str>,
 
     /// Park statistics that the program prints itself.
     #[command(flatten)]
@@ -194,6 +194,12 @@ pub const DEFAULT_BUDGET: f64 = 0.01;
 /// The agent's default.
 const DEFAULT_MAX_SIZE: u64 = 1 << 30;
 
+/// A recording cannot be kept much smaller: its newest part and its definitions need as much.
+const SMALLEST_MAX_SIZE: u64 = 256 << 10;
+
+/// With smaller buffers, most events are dropped.
+const SMALLEST_MEMORY: u64 = 1 << 20;
+
 /// What `--engine` takes.
 const ENGINES: [&str; 6] = ["auto", "perf", "signal", "jvmti", "agct", "handshake"];
 
@@ -201,7 +207,18 @@ const ENGINES: [&str; 6] = ["auto", "perf", "signal", "jvmti", "agct", "handshak
 fn size_limit(text: &str) -> Result<u64, String> {
     match text {
         "none" | "0" => Ok(0),
-        size => quantity::bytes(size),
+        size => match quantity::bytes(size)? {
+            size if size < SMALLEST_MAX_SIZE => Err("must be at least 256k, or `none`".into()),
+            size => Ok(size),
+        },
+    }
+}
+
+/// A size of the event buffers.
+fn memory(text: &str) -> Result<u64, String> {
+    match quantity::bytes(text)? {
+        size if size < SMALLEST_MEMORY => Err("must be at least 1m: smaller buffers drop most events".into()),
+        size => Ok(size),
     }
 }
 
@@ -213,6 +230,31 @@ fn engine(word: &str) -> Result<&'static str, String> {
     ENGINES.into_iter().find(|engine| *engine == word).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, ENGINES);
         format!("unknown engine \"{word}\"{hint} (engines: auto, perf, signal, jvmti, agct, handshake)")
+    })
+}
+
+/// What `--disable` takes: the agent's words.
+const MECHANISMS: [&str; 13] = [
+    "exit-detour",
+    "reenter-detour",
+    "carrier-detour",
+    "walker",
+    "usdt",
+    "condvar",
+    "perf",
+    "owners",
+    "park-natives",
+    "park-locksupport",
+    "park-redirect",
+    "vmstructs",
+    "chains",
+];
+
+/// A mechanism of the agent.
+fn mechanism(word: &str) -> Result<&'static str, String> {
+    MECHANISMS.into_iter().find(|mechanism| *mechanism == word.trim()).ok_or_else(|| {
+        let hint = suggest::did_you_mean(word, MECHANISMS);
+        format!("unknown mechanism \"{word}\"{hint} (mechanisms: {})", MECHANISMS.join(", "))
     })
 }
 
@@ -470,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_recording_may_be_without_a_limit() {
-        assert_eq!((size_limit("none"), size_limit("0"), size_limit("2k")), (Ok(0), Ok(0), Ok(2048)));
+        assert_eq!((size_limit("none"), size_limit("0"), size_limit("512k")), (Ok(0), Ok(0), Ok(512 << 10)));
         assert!(size_limit("much").is_err());
     }
 
