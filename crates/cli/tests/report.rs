@@ -8,7 +8,7 @@ mod support;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::recording::{self, Scenario};
-use support::{headway, refuses, said, Said};
+use support::{headway, refuses, said, unwrapped, Said};
 use tempfile::TempDir;
 
 /// `headway report ARGUMENTS shop.jfr`, in the directory of the recording.
@@ -140,6 +140,19 @@ fn filters_leave_out_what_they_say() {
     assert_eq!(blocked_ms(&["--from", "100ms"]), 600);
     // The recording is one second long.
     assert_eq!(blocked_ms(&["--from", "-600ms", "--to", "-550ms"]), 75);
+}
+
+#[test]
+fn a_report_of_some_threads_says_so() {
+    let directory = directory_with_shop();
+    let text = unwrapped(&report_in(&directory, &["--threads", "zzz", "shop.jfr"]).stdout);
+    assert!(text.contains("Only threads whose names match `zzz` are counted (--threads)."), "{text}");
+    assert!(text.contains("No thread that matches `zzz` was"), "{text}");
+    assert!(!text.contains("No bottleneck") && !text.contains("No thread was blocked"), "{text}");
+    let some = unwrapped(&report_in(&directory, &["--threads", "nio", "--full", "shop.jfr"]).stdout);
+    assert!(some.contains("Only threads whose names match `nio` are counted (--threads)."), "{some}");
+    let all = unwrapped(&report_in(&directory, &["shop.jfr"]).stdout);
+    assert!(!all.contains("Only threads"), "{all}");
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Run {
         analysed.sort_by_key(|recording| std::cmp::Reverse(recording.report.blocked_ns));
         for recording in &analysed {
             let is_quiet = recording.report.findings.iter().all(|finding| finding.kind == FindingKind::Nothing);
-            let text = match is_quiet && recording.report.contentions == 0 {
+            let text = match is_quiet && recording.report.contentions == 0 && recording.selection.is_everything() {
                 true => render::one_line(recording, &screen),
                 false if self.breakdown.is_asked() => format!("\n{}", render::report(recording, &screen)),
                 false => format!("\n{}", render::brief(recording, &screen)),

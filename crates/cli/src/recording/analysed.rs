@@ -4,6 +4,7 @@ use crate::error::Failure;
 use crate::quantity::{Moment, Span};
 use crate::recording::input;
 use crate::recording::progress::Progress;
+use crate::recording::selection::Selection;
 use crate::render::numbers;
 use headway_analysis::pressure::pressure_report::PressureReport;
 use headway_analysis::pressure::PressureOptions;
@@ -157,6 +158,8 @@ pub struct Analysed {
     pub problems: Vec<String>,
     /// Rows of each level that are shown.
     pub top: usize,
+    /// Which threads it is about.
+    pub selection: Selection,
 }
 
 impl Analysed {
@@ -173,7 +176,7 @@ impl Analysed {
             Ok(event) => analysis.feed(event),
             Err(problem) => problems.push(problem),
         });
-        let report = analysis.finish();
+        let mut report = analysis.finish();
         if report.sampling.is_some() && question.min_duration.is_some() {
             return Err(Failure::NothingToShow {
                 path: path.to_owned(),
@@ -182,7 +185,9 @@ impl Analysed {
                     .into(),
             });
         }
-        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top })
+        let selection = Selection::new(&report, question.threads.as_ref());
+        selection.limit(&mut report);
+        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top, selection })
     }
 
     /// The failure that tells of a damaged file whose readable part was shown.
