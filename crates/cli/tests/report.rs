@@ -143,6 +143,23 @@ fn filters_leave_out_what_they_say() {
 }
 
 #[test]
+fn a_file_in_which_nothing_is_readable_is_no_report() {
+    let directory = directory_with_shop();
+    let whole = std::fs::read(directory.path().join("shop.jfr")).expect("read");
+    for length in [4, 5, 40, 100] {
+        std::fs::write(directory.path().join("stump.jfr"), &whole[..length]).expect("written");
+        for line in
+            [&["report", "stump.jfr"][..], &["report", "--json", "stump.jfr"], &["flame", "stump.jfr", "-o", "x.html"]]
+        {
+            let said = said(headway(line).current_dir(directory.path()));
+            assert_eq!((said.code, said.stdout.as_str()), (Some(4), ""), "{line:?}: {}", said.stderr);
+            assert!(said.stderr.contains("nothing in it can be read: "), "{line:?}: {}", said.stderr);
+            assert_eq!(said.stderr.lines().count(), 1, "{}", said.stderr);
+        }
+    }
+}
+
+#[test]
 fn a_report_of_some_threads_says_so() {
     let directory = directory_with_shop();
     let text = unwrapped(&report_in(&directory, &["--threads", "zzz", "shop.jfr"]).stdout);

@@ -128,6 +128,14 @@ pub fn unreadable(path: &Path, problem: Problem) -> Failure {
     }
 }
 
+/// The failure of a damaged file without any event that can be read.
+pub fn nothing_readable(path: &Path, problem: &str) -> Failure {
+    Failure::UselessRecording {
+        path: path.to_owned(),
+        problem: format!("is damaged, and nothing in it can be read: {problem}"),
+    }
+}
+
 fn plainly(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".into(),
@@ -177,6 +185,9 @@ impl Analysed {
             Err(problem) => problems.push(problem),
         });
         let mut report = analysis.finish();
+        if let (Some(problem), 0) = (problems.first(), report.recording.events) {
+            return Err(nothing_readable(path, problem));
+        }
         if report.sampling.is_some() && question.min_duration.is_some() {
             return Err(Failure::NothingToShow {
                 path: path.to_owned(),

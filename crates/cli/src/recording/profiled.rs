@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::quantity::Moment;
-use crate::recording::analysed::{range, read_with_names, unreadable};
+use crate::recording::analysed::{nothing_readable, range, read_with_names, unreadable};
 use crate::recording::input;
 use crate::recording::progress::Progress;
 use crate::render::numbers;
@@ -73,8 +73,10 @@ impl Profiled {
             Analysis::new(options)
         });
         let mut problems = Vec::new();
+        let mut has_events = false;
         read_with_names(reader, question.raw_names, |item| match item {
             Ok(event) => {
+                has_events = true;
                 profiler.feed(event);
                 if let Some(analysis) = &mut analysis {
                     analysis.feed_to(event, &mut profiler);
@@ -82,6 +84,9 @@ impl Profiled {
             }
             Err(problem) => problems.push(problem),
         });
+        if let (Some(problem), false) = (problems.first(), has_events) {
+            return Err(nothing_readable(path, problem));
+        }
         let report = analysis.map(|analysis| analysis.finish_to(&mut profiler));
         let instants = report.and_then(|report| report.sampling).map(|sampling| sampling.instants);
         let profiled = Profiled { path: path.to_owned(), profile: profiler.finish(), problems, instants };
