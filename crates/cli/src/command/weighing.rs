@@ -51,7 +51,7 @@ pub struct Weighing {
 }
 
 impl Weighing {
-    /// The first of these options that was given, if any.
+    /// The first of these options on the command line, if any.
     pub fn first_given(&self) -> Option<&'static str> {
         let options = [
             (self.measure.is_some(), "--of"),

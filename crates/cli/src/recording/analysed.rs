@@ -128,6 +128,11 @@ pub fn unreadable(path: &Path, problem: Problem) -> Failure {
     }
 }
 
+/// True if the file says this: the reader itself adds how much of a damaged file is missing.
+pub fn is_content(event: &Event) -> bool {
+    !matches!(event, Event::Lost(..))
+}
+
 /// The failure of a damaged file without any event that can be read.
 pub fn nothing_readable(path: &Path, problem: &str) -> Failure {
     Failure::UselessRecording {
@@ -180,12 +185,16 @@ impl Analysed {
         let _progress = Progress::of_reading(path);
         let mut analysis = Analysis::new(question.options(path)?);
         let mut problems = Vec::new();
+        let mut has_content = false;
         read_with_names(reader, question.raw_names, |item| match item {
-            Ok(event) => analysis.feed(event),
+            Ok(event) => {
+                has_content |= is_content(event);
+                analysis.feed(event);
+            }
             Err(problem) => problems.push(problem),
         });
         let mut report = analysis.finish();
-        if let (Some(problem), 0) = (problems.first(), report.recording.events) {
+        if let (Some(problem), false) = (problems.first(), has_content) {
             return Err(nothing_readable(path, problem));
         }
         if report.sampling.is_some() && question.min_duration.is_some() {

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::quantity::Moment;
-use crate::recording::analysed::{nothing_readable, range, read_with_names, unreadable};
+use crate::recording::analysed::{is_content, nothing_readable, range, read_with_names, unreadable};
 use crate::recording::input;
 use crate::recording::progress::Progress;
 use crate::render::numbers;
@@ -73,10 +73,10 @@ impl Profiled {
             Analysis::new(options)
         });
         let mut problems = Vec::new();
-        let mut has_events = false;
+        let mut has_content = false;
         read_with_names(reader, question.raw_names, |item| match item {
             Ok(event) => {
-                has_events = true;
+                has_content |= is_content(event);
                 profiler.feed(event);
                 if let Some(analysis) = &mut analysis {
                     analysis.feed_to(event, &mut profiler);
@@ -84,7 +84,7 @@ impl Profiled {
             }
             Err(problem) => problems.push(problem),
         });
-        if let (Some(problem), false) = (problems.first(), has_events) {
+        if let (Some(problem), false) = (problems.first(), has_content) {
             return Err(nothing_readable(path, problem));
         }
         let report = analysis.map(|analysis| analysis.finish_to(&mut profiler));

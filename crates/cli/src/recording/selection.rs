@@ -58,6 +58,12 @@ impl Selection {
         if report.verdict.starts_with(NONE_ACTIVE) {
             report.verdict =
                 report.verdict.replacen(NONE_ACTIVE, &format!("No thread that matches {filters} was active."), 1);
+        } else if report.verdict.starts_with(NO_BOTTLENECK) && self.recorded.is_some() {
+            // Where the time of the others went is not known: it would count as sleep or native code.
+            let rest = report.verdict.split_once(". ").map(|(_, rest)| format!(" {rest}")).unwrap_or_default();
+            report.verdict = format!(
+                "No bottleneck among the threads that match {filters}. What blocked other threads was not recorded.{rest}"
+            );
         } else if report.verdict.starts_with(NO_BOTTLENECK) {
             let limited = format!("Among the threads that match {filters}, no bottleneck");
             report.verdict = report.verdict.replacen(NO_BOTTLENECK, &limited, 1);
@@ -97,6 +103,10 @@ mod tests {
             sentence.as_deref(),
             Some("Only threads whose names match `http` were recorded (record --threads).")
         );
+        let not_recorded =
+            "No bottleneck among the threads that match `http`. What blocked other threads was not recorded.";
+        assert_eq!(verdict, not_recorded);
+        let (_, verdict, _) = limited(busy, "", Some("http"));
         assert_eq!(
             verdict,
             "Among the threads that match `http`, no bottleneck in locks or waits: threads execute code."
