@@ -24,7 +24,7 @@ pub struct Question {
     pub by: Vec<Aspect>,
     /// Rows of each level that are shown.
     pub top: usize,
-    /// Blocked stretches shorter than this are left out.
+    /// Contentions shorter than this are left out.
     pub min_duration: Option<Span>,
     /// Where the range begins.
     pub from: Option<Moment>,
@@ -210,7 +210,7 @@ impl Analysed {
         Ok(Analysed { path: path.to_owned(), report, problems, top: question.top, selection })
     }
 
-    /// The failure that tells of a damaged file whose readable part was shown.
+    /// The failure of a damaged file whose readable part was shown.
     pub fn damage(&self) -> Option<Failure> {
         let problem = self.problems.first()?.clone();
         Some(Failure::DamagedRecording { path: self.path.clone(), problem })
