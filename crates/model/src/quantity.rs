@@ -33,9 +33,11 @@ pub fn percent(share: f64) -> String {
 }
 
 /// An estimated fraction with its interval of 95 % and what it rests on, a lock at a random instant each:
-/// `62 % (58 to 66 %, 412 observations)`.
+/// `62 % (58 to 66 %, 412 observations)`; `> 99 % (104 observations)` where the interval says nothing else.
 pub fn estimated(share: f64, interval: (f64, f64), instants: u64) -> String {
-    format!("{} ({})", percent(share), between(interval, instants))
+    let is_said = share >= NEARLY_ALL && percent(interval.0) == percent(NEARLY_ALL - 0.005);
+    let how_sure = if is_said { counted(instants, "observation", "observations") } else { between(interval, instants) };
+    format!("{} ({how_sure})", percent(share))
 }
 
 /// The interval of an estimated fraction: `58 to 66 %, 412 observations`; `at least 98 %, ...` where only one of its
@@ -149,6 +151,8 @@ mod tests {
     #[test]
     fn estimates_have_an_interval_and_what_they_rest_on() {
         assert_eq!(estimated(0.62, (0.58, 0.66), 412), "62 % (58 to 66 %, 412 observations)");
+        assert_eq!(estimated(0.998, (0.989, 0.999), 104), "> 99 % (104 observations)");
+        assert_eq!(estimated(0.998, (0.9, 1.0), 104), "> 99 % (at least 90 %, 104 observations)");
         assert_eq!(between((0.0004, 0.012), 1), "at most 1.2 %, 1 observation");
         assert_eq!(between((0.986, 0.998), 104), "at least 99 %, 104 observations");
         assert_eq!(between((0.0011, 0.994), 9), "0.1 to 99 %, 9 observations");

@@ -60,6 +60,8 @@ struct WaitedFor {
     is_owned: bool,
     /// The `ObjectMonitor*` and the object, where somebody owns it of whom it does not know.
     unnamed: Option<(u64, u64)>,
+    /// The `ObjectMonitor*`, 0 where it is none.
+    monitor: u64,
 }
 
 /// See the module.
@@ -176,20 +178,29 @@ impl Owners {
             self.walks.place = place;
             if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
                 let still = || slot.enter.peek().is_some_and(|now| now.start == enter.start);
-                let (owner, unnamed) = self.owner_of_pending(slot, still);
+                let monitor = agent.hotspot.pending_monitor(slot.vm_thread());
+                let wants_chain = enter.chain.is_some() || lasts(enter.start, MAY_BE_STUCK_NS);
+                if self.is_known(monitor, wants_chain) {
+                    continue;
+                }
+                let (owner, unnamed) = self.owner_of_pending(monitor, still);
                 let (place, known) = ((slot, enter.start), (enter.lock, enter.chain));
                 let chain = match lasts(enter.start, MAY_BE_STUCK_NS) {
                     true => self.chain_of(place, known, still, decoding),
                     false => enter.chain,
                 };
                 let lock = enter.lock;
-                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed, monitor });
             } else if slot.found_blocked.load(Ordering::Relaxed) != 0 {
                 // Since before the recording.
                 let pending = || agent.hotspot.pending_monitor(slot.vm_thread());
-                let (owner, unnamed) = self.owner_of_pending(slot, || slot.is_blocked_throughout(pending()));
+                let monitor = pending();
+                if self.is_known(monitor, false) {
+                    continue;
+                }
+                let (owner, unnamed) = self.owner_of_pending(monitor, || slot.is_blocked_throughout(pending()));
                 let (lock, chain) = (LockId(slot.found_lock.load(Ordering::Relaxed)), ChainId::NONE);
-                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed, monitor });
             } else if let Some(park) = slot.parks.park.peek().filter(|park| is_long(park.time)) {
                 let (lock, owner) = (park.blocker, park.owner);
                 let still = || slot.parks.park.start() == Some(park.time);
@@ -200,13 +211,26 @@ impl Owners {
                     true => self.chain_of((slot, park.time), (lock, park.chain), still, decoding),
                     false => park.chain,
                 };
-                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None, monitor: 0 });
             } else if let Some(wait) = slot.wait.peek().filter(|wait| is_long(wait.start)) {
                 let (lock, owner) = (wait.lock, ThreadId::NONE);
                 let still = || slot.wait.peek().is_some_and(|now| now.start == wait.start);
                 let chain = self.chain_of((slot, wait.start), (lock, wait.chain), still, decoding);
-                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None, monitor: 0 });
             }
+        }
+    }
+
+    /// One more waits for this monitor, whose owner was looked up for another one (with a call chain, if this one could have one),
+    /// or there is no room for more: with thousands of blocked threads, this is where most of them end.
+    fn is_known(&mut self, monitor: u64, wants_chain: bool) -> bool {
+        let known = self.waited_for.iter_mut().find(|known| monitor != 0 && known.monitor == monitor);
+        match known {
+            Some(known) if known.chain.is_some() || !wants_chain => {
+                known.waiters += 1;
+                true
+            }
+            known => known.is_none() && self.waited_for.len() >= MAX_WAITED_FOR,
         }
     }
 
@@ -236,11 +260,10 @@ impl Owners {
         chain
     }
 
-    /// The owner of the monitor that a thread is blocked on, or monitor and object if the
+    /// The owner of a monitor that a thread is blocked on, or monitor and object if the
     /// monitor does not know its owner. Its address means that monitor as long as the thread is blocked; so
     /// whether it `still` is, is looked at afterwards.
-    fn owner_of_pending(&self, slot: &Slot, still: impl Fn() -> bool) -> (ThreadId, Option<(u64, u64)>) {
-        let monitor = self.agent.hotspot.pending_monitor(slot.vm_thread());
+    fn owner_of_pending(&self, monitor: u64, still: impl Fn() -> bool) -> (ThreadId, Option<(u64, u64)>) {
         let owner = self.agent.owner_of(monitor);
         let object = if owner.is_some() { 0 } else { self.agent.hotspot.object_owned_by_somebody(monitor) };
         match still() {
@@ -276,6 +299,7 @@ impl Owners {
             let waits = slot.enter.peek().is_some()
                 || slot.parks.park.peek().is_some()
                 || slot.wait.peek().is_some()
+                || slot.found_blocked.load(Ordering::Relaxed) != 0
                 || slot.reenter.peek().is_some();
             if waits {
                 continue;
@@ -402,6 +426,7 @@ mod tests {
             owner: ThreadId::NONE,
             is_owned: true,
             unnamed,
+            monitor: 0,
         };
         let first = waited(1, Some((0x10, 0x1000)));
         assert!(first.is_same(&waited(1, Some((0x10, 0x1000)))), "two who wait for one");
