@@ -1,6 +1,7 @@
 //! A private directory in the target's view of the file system, where the
 //! agent library is put for loading and where the agent leaves what it is
-//! asked for. It is removed with everything in it when it goes out of scope.
+//! asked for. It is removed with everything in it when it goes out of scope; that of a
+//! command that was killed, by a later one.
 
 use crate::agent::library;
 use crate::attach::view::{Directory, View};
@@ -14,6 +15,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Where the target is likely to be able to write, likeliest first; its
 /// working directory comes after these.
@@ -42,6 +44,13 @@ pub struct PrivateDirectory {
     lease: Option<OwnedFd>,
 }
 
+/// What the names of these directories begin with.
+const PREFIX: &str = ".headway-";
+/// A directory in which nothing has changed for so long is abandoned, unless somebody has it locked.
+const ABANDONED_AFTER: Duration = Duration::from_secs(3_600);
+/// So many files beside it are looked at.
+const MOST_SIBLINGS: usize = 10_000;
+
 /// Name of the file that is locked.
 const LEASE: &str = "lease";
 
@@ -52,7 +61,9 @@ impl PrivateDirectory {
     /// # Errors
     /// [`Failure::NoPlaceForAgent`] with each place and the reason against it.
     pub fn create(process: &Process, view: &View) -> Result<PrivateDirectory, Failure> {
-        PrivateDirectory::first(process, view, PrivateDirectory::check_room)
+        let place = PrivateDirectory::first(process, view, PrivateDirectory::check_room)?;
+        place.remove_abandoned();
+        Ok(place)
     }
 
     /// The path, in the target's view, of a file in the directory.
@@ -177,11 +188,13 @@ impl PrivateDirectory {
     }
 
     fn inside(parent: &Directory) -> Result<PrivateDirectory, Errno> {
-        let name = format!(".headway-{}", random_word()?);
+        let name = format!("{PREFIX}{}", random_word()?);
         rustix::fs::mkdirat(&parent.fd, &name, OWNER_ONLY)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = |fd: &OwnedFd, name: &str| rustix::fs::openat(fd, name, flags, Mode::empty());
         let fd = open(&parent.fd, &name)?;
+        // Where that is not possible, age alone shows that it is abandoned.
+        let _ = flock(&fd, FlockOperation::NonBlockingLockExclusive);
         // An own handle on the parent, so that the place can remove itself.
         let parent_fd = rustix::fs::openat(&parent.fd, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let path = parent.path.join(&name);
@@ -209,6 +222,35 @@ impl PrivateDirectory {
         written
     }
 
+    /// Removes what commands left beside this one that were killed: directories of the same user that nobody has locked, and
+    /// in which nothing changed for long.
+    fn remove_abandoned(&self) {
+        let readable = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let Ok(entries) = rustix::fs::openat(&self.parent, ".", readable, Mode::empty()).and_then(Dir::new) else {
+            return;
+        };
+        let names = entries.flatten().take(MOST_SIBLINGS).map(|entry| entry.file_name().to_owned());
+        for name in names.filter(|name| name.to_bytes().starts_with(PREFIX.as_bytes())) {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let Ok(fd) = rustix::fs::openat(&self.parent, &name, flags, Mode::empty()) else { continue };
+            if !is_abandoned(&fd) {
+                continue;
+            }
+            let parent = rustix::fs::openat(&self.parent, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+            let (Ok(parent), Ok(name)) = (parent, name.into_string()) else { continue };
+            // It removes itself and what is in it.
+            drop(PrivateDirectory {
+                parent,
+                name,
+                fd,
+                path: PathBuf::new(),
+                in_memory: None,
+                executable: None,
+                lease: None,
+            });
+        }
+    }
+
     fn file_names(&self) -> Vec<std::ffi::CString> {
         let Ok(entries) = Dir::read_from(&self.fd) else {
             return Vec::new();
@@ -226,6 +268,15 @@ impl Drop for PrivateDirectory {
         }
         let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
     }
+}
+
+/// True if this is a directory of ours in which nothing has changed for long, and nobody has it locked.
+fn is_abandoned(directory: &OwnedFd) -> bool {
+    let Ok(stat) = rustix::fs::fstat(directory) else { return false };
+    let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
+    let is_old = changed.elapsed().is_ok_and(|age| age > ABANDONED_AFTER);
+    let is_ours = stat.st_uid == rustix::process::geteuid().as_raw();
+    is_old && is_ours && flock(directory, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 /// True if a process can load the library from where it is installed, so that all processes
@@ -301,4 +352,36 @@ fn random_word() -> Result<String, Errno> {
         return Err(Errno::AGAIN);
     }
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{create_dir, FileTimes};
+    use std::time::SystemTime;
+
+    #[test]
+    fn what_a_killed_command_left_is_removed_later() {
+        let temporary = tempfile::tempdir().unwrap();
+        let open = |path: &Path| File::open(path).unwrap();
+        let old = FileTimes::new().set_modified(SystemTime::now() - 2 * ABANDONED_AFTER);
+        for name in [".headway-old", ".headway-locked", ".headway-new", "other"] {
+            let path = temporary.path().join(name);
+            create_dir(&path).unwrap();
+            std::fs::write(path.join("reply.json"), "").unwrap();
+            if name != ".headway-new" {
+                open(&path).set_times(old).unwrap();
+            }
+        }
+        let locked = open(&temporary.path().join(".headway-locked"));
+        flock(&locked, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let parent = Directory { fd: open(temporary.path()).into(), path: temporary.path().to_owned() };
+        let place = PrivateDirectory::inside(&parent).unwrap();
+        place.remove_abandoned();
+        let mut left: Vec<_> =
+            std::fs::read_dir(temporary.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.retain(|name| name.to_string_lossy() != place.name);
+        left.sort();
+        assert_eq!(left, [".headway-locked", ".headway-new", "other"]);
+    }
 }
