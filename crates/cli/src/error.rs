@@ -250,6 +250,15 @@ pub enum Failure {
         /// What is wrong with it.
         problem: String,
     },
+    /// The recording that was copied cannot be written, so its latest events are in no file.
+    #[error(
+        "{} lacks the latest events, because the recording itself cannot be written: make room for it, then dump again",
+        .path.display()
+    )]
+    IncompleteCopy {
+        /// The copy.
+        path: PathBuf,
+    },
     /// The recording is sound, but has nothing of what is asked for.
     #[error("{} {problem}", .path.display())]
     NothingToShow {
@@ -320,6 +329,7 @@ impl Failure {
             | Failure::Unwritable { .. }
             | Failure::Unreadable { .. }
             | Failure::NothingToShow { .. }
+            | Failure::IncompleteCopy { .. }
             | Failure::NoFleet { .. }
             | Failure::System { .. } => FAILURE,
         }

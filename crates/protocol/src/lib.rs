@@ -14,6 +14,9 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The text by which the agent's library is known before a JVM loads it. It names the version.
 pub const AGENT_MARK: &str = concat!("headway-agent-version:", env!("CARGO_PKG_VERSION"), ";");
 
+/// How the note begins that says that the recording's file cannot be written.
+pub const UNWRITTEN: &str = "The recording cannot be written now";
+
 /// The answer to a command. What does not apply is absent.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

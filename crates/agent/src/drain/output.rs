@@ -7,6 +7,7 @@ use crate::removal;
 use headway_jfr::{Finished, IfTaken, RecordingWriter, WriteError, WriterConfig};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, TimeNs};
+use headway_protocol::UNWRITTEN;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,9 +28,9 @@ impl Drain {
         match written {
             Ok(()) => self.is_written_again(),
             Err(error) => {
-                self.recorded.notes.push(format!(
-                    "The recording cannot be written now: {error}; up to 16 MB of events are kept, more are dropped."
-                ));
+                self.recorded
+                    .notes
+                    .push(format!("{UNWRITTEN}: {error}; up to 16 MB of events are kept, more are dropped."));
                 self.unwritable.get_or_insert((watermark, String::new())).1 = error.to_string();
             }
         }

@@ -10,6 +10,7 @@ use crate::recording::output;
 use crate::render::numbers;
 use crate::terminal;
 use clap::Args;
+use headway_protocol::UNWRITTEN;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -56,6 +57,10 @@ impl Dump {
         let path = delivery.collect(&session, reply.recording.as_deref())?;
         let size = std::fs::metadata(&path).map(|m| m.len()).unwrap_or(0);
         terminal::note(&format!("Wrote {} ({}); the recording continues.", path.display(), numbers::bytes(size)));
-        Ok(DONE)
+        reply.notes.iter().for_each(|note| terminal::note(note));
+        match reply.notes.iter().any(|note| note.starts_with(UNWRITTEN)) {
+            true => Err(Failure::IncompleteCopy { path }),
+            false => Ok(DONE),
+        }
     }
 }

@@ -224,11 +224,17 @@ fn await_status(stage: &Stage, pid: &str, words: &str, wanted: bool) -> Result<(
 }
 
 fn full_for_a_while() -> Fault {
-    let expected = "`status` says so at once; when there is room again the recording goes on and says what happened";
+    let expected =
+        "`status` says so at once, and `dump` that its copy is incomplete (exit code 1); when there is room again \
+                    the recording goes on and says what happened";
     Fault::new(FULL, "the disk is full for a while", expected, |stage| {
         let (mut program, seen) = in_a_small_file_system(stage)?;
         let pid = program.pid();
         await_status(stage, &pid, "No space left", true)?;
+        let dumped = stage.headway(["dump", "-o", &stage.name("copy.jfr"), &pid])?;
+        if dumped.code != Some(1) || !dumped.stderr.contains("lacks the latest events") {
+            return Err(dumped.all().into());
+        }
         fs::remove_file(format!("{seen}/ballast"))?;
         await_status(stage, &pid, "No space left", false)?;
         stage.await_contentions(&pid)?;
