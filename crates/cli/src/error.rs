@@ -250,6 +250,12 @@ pub enum Failure {
         /// What is wrong with it.
         problem: String,
     },
+    /// Somebody ended the recording that a command watched.
+    #[error("the recording of process {pid} that was being watched has ended: another command stopped it")]
+    WatchedRecordingEnded {
+        /// The target.
+        pid: u32,
+    },
     /// The recording that was copied cannot be written, so its latest events are in no file.
     #[error(
         "{} lacks the latest events, because the recording itself cannot be written: make room for it, then dump again",
@@ -330,6 +336,7 @@ impl Failure {
             | Failure::Unreadable { .. }
             | Failure::NothingToShow { .. }
             | Failure::IncompleteCopy { .. }
+            | Failure::WatchedRecordingEnded { .. }
             | Failure::NoFleet { .. }
             | Failure::System { .. } => FAILURE,
         }

@@ -27,7 +27,7 @@ fn project() -> PathBuf {
 
 /// A program that contends, and `headway metrics` beside it.
 struct Served {
-    _program: Guarded,
+    program: Guarded,
     _headway: Guarded,
     address: String,
 }
@@ -46,7 +46,7 @@ fn serve(jdk: &Jdk) -> Served {
         let mut line = String::new();
         BufReader::new(headway.stdout.take().unwrap()).read_line(&mut line).unwrap();
         if let Some(address) = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/metrics")) {
-            return Served { _program: program, _headway: headway, address: address.to_owned() };
+            return Served { program, _headway: headway, address: address.to_owned() };
         }
         // The JVM is still starting.
         assert!(Instant::now() < deadline, "no metrics: {line}");
@@ -123,6 +123,20 @@ fn sums_only_grow_and_name_the_lock() {
         let series = before.keys().filter(|key| key.starts_with(blocked)).count();
         assert!(series <= 101, "JDK {}: {series} series", jdk.release);
     }
+}
+
+#[test]
+fn who_ends_the_recording_does_not_end_the_metrics() {
+    let served = serve(Jdk::all().first().expect("a JDK"));
+    let contentions = || scrape(&served.address).map(|now| sum(&now, "headway_contentions_total{"));
+    eventually("contentions", || contentions().filter(|all| *all >= 1.0));
+    let tools = Tools::find().unwrap();
+    let stopped = Command::new(&tools.headway).args(["stop", &served.program.pid()]).output().unwrap();
+    assert!(stopped.status.success(), "{stopped:?}");
+    // The last sums of the recording that was stopped stay until the next one has some.
+    thread::sleep(Duration::from_secs(1));
+    let last = contentions().expect("an answer");
+    eventually("sums of the next recording", || contentions().filter(|all| *all != last && *all >= 1.0));
 }
 
 /// Prometheus of the path or of an earlier test, else of Debian's package, unpacked

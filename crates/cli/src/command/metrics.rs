@@ -24,6 +24,7 @@ Examples:
 `metrics` uses the running recording if there is one. Otherwise it starts a
 recording of pressure (-e pressure), and ends it when you end `metrics`. If it
 loaded the agent, it then detaches it (`headway stop --help` says what stays).
+If another command ends the recording, `metrics` begins the next one.
 
 The command listens, not the JVM. Anyone who can reach the address can read
 names of locks and methods. docs/monitoring.md in the source tree has the
@@ -31,6 +32,9 @@ metrics, an alert rule and a dashboard.";
 
 /// How often the JVM is asked for something new.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Whoever ended a recording may want to do something before the next one.
+const BEGIN_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// Options of `metrics`.
 #[derive(Debug, Args)]
@@ -68,11 +72,26 @@ impl Metrics {
             false => Some(http::Server::start(self.bind()?)?),
         };
         interrupt::finish();
-        let mut source = Source::open(&jvm, self.interval)?;
-        let served = self.serve(&mut source, &target, server.as_ref());
-        let closed = source.close();
-        served.and(closed)?;
-        Ok(DONE)
+        if let Some(server) = &server {
+            let address = format!("http://{}/metrics\n", server.address());
+            terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
+        }
+        loop {
+            let mut source = Source::open(&jvm, self.interval)?;
+            let served = self.serve(&mut source, &target, server.as_ref());
+            let closed = source.close();
+            match served {
+                // Whoever monitors does not want to begin again by hand.
+                Err(Failure::WatchedRecordingEnded { .. }) if server.is_some() && !interrupt::came() => {
+                    terminal::note("Another command ended the recording that was being measured; the next one begins, and sums begin at 0.");
+                    std::thread::sleep(BEGIN_AGAIN_AFTER);
+                }
+                served => {
+                    served.and(closed)?;
+                    return Ok(DONE);
+                }
+            }
+        }
     }
 
     fn bind(&self) -> Result<TcpListener, Failure> {
@@ -80,10 +99,6 @@ impl Metrics {
     }
 
     fn serve(&self, source: &mut Source, target: &Target, server: Option<&http::Server>) -> Result<(), Failure> {
-        if let Some(server) = server {
-            let address = format!("http://{}/metrics\n", server.address());
-            terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
-        }
         while !interrupt::came() {
             if let Some(picture) = source.next()? {
                 let text = exposition::text(target, &picture);

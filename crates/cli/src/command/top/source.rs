@@ -80,10 +80,9 @@ impl Source {
             // A VM that ends finishes its recordings first.
             Err(_) if self.latest.is_some() && self.session.target_ends_soon() => return Err(self.ended()),
             Err(_) if self.latest.is_some() => {
-                return Err(Failure::Agent {
-                    message: "the recording that was being watched has ended".into(),
-                    exit_code: 1,
-                })
+                // What is recorded now, if anything, somebody else began.
+                self.own_recording = false;
+                return Err(Failure::WatchedRecordingEnded { pid: self.pid });
             }
             Err(_) => return Ok(None),
         };
@@ -117,6 +116,9 @@ impl Source {
             }
             return left;
         }
+        if self.own_agent {
+            self.session.detach_unused();
+        }
         Ok(())
     }
 
@@ -129,7 +131,7 @@ impl Source {
     }
 
     fn ended(&self) -> Failure {
-        Failure::TargetEnded { pid: self.pid, when: "while `headway top` watched it", kept: String::new() }
+        Failure::TargetEnded { pid: self.pid, when: "while Headway watched it", kept: String::new() }
     }
 
     fn touch(&mut self) -> Result<(), Failure> {
