@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::ops::AddAssign;
 
-/// Time and number of samples (or blocked stretches).
+/// Time and number of samples (or of parts of contentions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
@@ -95,7 +95,7 @@ impl Measure {
         }
     }
 
-    /// True where weights are blocked stretches instead of samples.
+    /// True where weights are parts of contentions instead of samples.
     pub const fn is_blocked_time(self) -> bool {
         matches!(self, Measure::Contender | Measure::Owner)
     }

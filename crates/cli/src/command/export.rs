@@ -154,7 +154,7 @@ pub fn write_profile(profiled: &Profiled, format: Format, style: &Style, path: &
     if total.ns > 0 {
         facts.push(numbers::time(total.ns));
     }
-    facts.push(numbers::counted(total.count, what.0, what.1));
+    facts.push(numbers::counted(profile.observations(), what.0, what.1));
     if profile.folded > 0 {
         facts.push(format!("{} folded to save memory", numbers::counted(profile.folded, "detail", "details")));
     }

@@ -143,12 +143,12 @@ fn kind(tree: &CallTree, context: &Context) -> u8 {
 
 fn subtitle(profile: &Profile, unit: Unit) -> String {
     let total = profile.tree.total();
-    let what = if profile.measure.is_blocked_time() { "blocked stretches" } else { "samples" };
+    let what = if profile.measure.is_blocked_time() { ["contention", "contentions"] } else { ["sample", "samples"] };
     let mut parts = vec![profile.measure.title().to_owned()];
     if unit == Unit::Nanoseconds {
         parts.push(headway_model::DurationNs(total.ns).to_string());
     }
-    parts.push(format!("{} {what}", total.count));
+    parts.push(headway_model::quantity::counted(profile.observations(), what[0], what[1]));
     parts.push(format!("in {}", profile.duration));
     parts.join(", ")
 }
