@@ -16,7 +16,6 @@ const ALL: [u32; 3] = [17, 21, 25];
 const DEBUG_INFO: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
 
 fn check(name: &str, flags: &[&str]) {
-    let (mut wrong, mut all) = (0, 0);
     for version in ALL {
         let Some(jdk) = Jdk::wanted(version) else { continue };
         let mut environment = Vec::new();
@@ -30,13 +29,9 @@ fn check(name: &str, flags: &[&str]) {
         assert!(seen.get("fragments") >= 250, "only {} fragments\n{}", seen.get("fragments"), seen.text);
         assert_eq!(seen.get("fragments_missing"), 0, "{}", seen.text);
         assert!(seen.get("fragments_incomplete") * 50 <= seen.get("fragments"), "{}", seen.text);
-        // Compilers move arithmetic past what the program writes down: in 12 runs of 300 fragments, none or one. On a busy
-        // machine one place was hit four times, so that a run alone is judged less strictly than all together.
-        assert!(seen.get("fragments_wrong") * 50 <= seen.get("fragments"), "{}", seen.text);
-        wrong += seen.get("fragments_wrong");
-        all += seen.get("fragments");
+        // Compilers move arithmetic past what the program writes down.
+        assert!(seen.get("fragments_wrong") * 100 <= seen.get("fragments"), "{}", seen.text);
     }
-    assert!(wrong * 100 <= all, "{wrong} of {all} fragments are wrong");
 }
 
 #[test]
