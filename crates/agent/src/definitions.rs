@@ -5,7 +5,7 @@
 //! While it is held nothing of the VM is called, so that a thread which holds
 //! it always gets on: some callers stand where a safepoint must wait for them.
 
-use headway_model::event::{Degraded, LockDef, ParkBegin, StopTheWorld, ThreadDef};
+use headway_model::event::{Degraded, LockDef, StopTheWorld, ThreadDef};
 use headway_model::stack::ChainDef;
 use headway_model::{Event, LockId, Method, MethodId};
 use std::collections::HashMap;
@@ -138,12 +138,7 @@ impl Definitions {
     }
 
     /// A thread was parked already when the recording began.
-    pub fn found_parked(&self, begin: ParkBegin) {
-        self.push(Event::ParkBegin(begin));
-    }
-
-    /// Adds the begin of a wait that was under way when the recording began.
-    pub fn found_waiting(&self, begin: Event) {
+    pub fn found_under_way(&self, begin: Event) {
         self.push(begin);
     }
 

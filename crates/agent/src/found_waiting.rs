@@ -5,14 +5,10 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::monitor;
-use crate::state::Begun;
+use crate::state::{Begun, IN_OBJECT_WAIT};
 use crate::threads::Slot;
 use headway_hotspot::thread;
 use headway_model::TimeNs;
-use std::sync::atomic::Ordering;
-
-/// A bit of `JVMTI_THREAD_STATE`.
-const IN_OBJECT_WAIT: i32 = 0x100;
 
 /// A thread that was in `Object.wait`.
 #[derive(Clone, Copy)]
@@ -23,8 +19,7 @@ pub struct Waiting {
 
 /// Takes note of a thread of this JVMTI state, before anything is recorded. Asks the VM where it waits.
 pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, thread: Ref, state: i32) -> Option<Waiting> {
-    let is_left_out = slot.is_carrier.load(Ordering::Relaxed) || slot.is_filtered.load(Ordering::Relaxed);
-    if state & IN_OBJECT_WAIT == 0 || is_left_out {
+    if state & IN_OBJECT_WAIT == 0 || slot.is_left_out() {
         return None;
     }
     let chain = agent.chains.of_other(agent, jni, slot, thread);
@@ -44,7 +39,7 @@ pub fn report(agent: &Agent, found: Vec<Waiting>) {
         if !agent.vm_memory.pass(|| is_blocked(agent, slot)).unwrap_or(false) {
             slot.wait.finish();
         } else if let Some(begun) = slot.wait.report(TimeNs(start.0 + 1)) {
-            agent.definitions.found_waiting(monitor::wait_of(slot.thread(), begun));
+            agent.definitions.found_under_way(monitor::wait_of(slot.thread(), begun));
         }
     }
 }

@@ -27,7 +27,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After so long, a command line that lives has taken the reply.
 const TAKES_REPLY_WITHIN: Duration = Duration::from_secs(2);
 /// What says that it does not live.
-const GONE: &str = "the command line that began it is gone";
+pub const GONE: &str = "the command line that began it is gone";
+/// What follows if it cannot be watched.
+const WITHOUT_LEASE: &str = "if the command line is killed, the recording goes on";
 
 /// Ends the recording that began then, for this reason, and takes the agent out; where its
 /// file is, unless parks were only counted. `None` if another one is under way.
@@ -40,40 +42,40 @@ pub struct Lease {
 
 impl Lease {
     /// Watches the terms of the recording that began at `started`, and has it abandoned
-    /// when they are over; `None` without any. The command line takes the file `reply`.
-    ///
-    /// # Errors
-    /// The thread cannot be started.
+    /// when they are over; `None` without any, or if no thread can be started, which the recording says. The command
+    /// line takes the file `reply`.
     pub fn begin(
         agent: &'static Agent,
         terms: Terms,
         reply: Option<PathBuf>,
         started: TimeNs,
         abandon: Abandon,
-    ) -> io::Result<Option<Lease>> {
+    ) -> Option<Lease> {
         if terms.file.is_none() && terms.duration.is_none() && !observer().is_wanted() {
-            return Ok(None);
+            return None;
         }
         // Some file systems show no locks across mounts; or it was killed meanwhile.
         let shows_lock = terms.file.as_deref().is_none_or(is_held);
         if !shows_lock {
-            agent
-                .definitions
-                .degraded("lease", "if the command line is killed, the recording goes on: no lock is seen on its file");
+            degraded(agent, "no lock is seen on its file");
         }
         let (lease, ended) = mpsc::channel();
         let _masked = MaskedSignals::all_but_faults();
         let thread = std::thread::Builder::new().name("headway-lease".to_owned());
-        thread.spawn(move || {
+        let thread = thread.spawn(move || {
             let _own = agent.own_cost.own_thread();
             let lives = Lives { shows_lock, reply };
             if let Some(reason) = expires(&terms, &lives, &ended, || observer().refusal()) {
                 let end = || jni::attached(c"headway-lease", |jni| abandon(agent, jni, started, &reason)).flatten();
                 guarded(|_| give_up(end, &terms, lives.reply, &reason));
             }
-        })?;
-        Ok(Some(Lease { _held: lease }))
+        });
+        thread.inspect_err(|error| degraded(agent, &error.to_string())).ok().map(|_| Lease { _held: lease })
     }
+}
+
+fn degraded(agent: &Agent, why: &str) {
+    agent.definitions.degraded("lease", &format!("{WITHOUT_LEASE}: {why}"));
 }
 
 /// How a command line is known to live.
@@ -90,10 +92,13 @@ impl Lives {
         if self.shows_lock {
             return is_held(file);
         }
-        let is_missing =
-            |file: &Path| file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         !is_missing(file) && (since < TAKES_REPLY_WITHIN || self.reply.as_deref().is_none_or(is_missing))
     }
+}
+
+/// True if there is no such file; false also if that cannot be found out.
+pub fn is_missing(file: &Path) -> bool {
+    file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Waits until the terms are over, and says why; `None` if the recording ended otherwise.

@@ -17,11 +17,10 @@ use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
 use crate::vm::HotSpot;
-use crate::{arch, callbacks, java::JavaFacts, mapping, observing, park, stack, vm};
+use crate::{arch, callbacks, java::JavaFacts, lease, mapping, observing, park, stack, vm};
 use headway_signal::Pool;
 use jni_sys::{jclass, jint, jobject, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
-use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -237,11 +236,7 @@ unsafe impl Sync for OfProcess {}
 
 /// True if the file's directory is gone.
 fn is_nowhere(file: &Path) -> bool {
-    file.parent().is_some_and(|directory| directory.symlink_metadata().is_err_and(is_not_found))
-}
-
-fn is_not_found(error: io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound
+    file.parent().is_some_and(lease::is_missing)
 }
 
 fn carry_out(vm: &OfProcess, text: &str, options: &Options) -> jint {
@@ -289,13 +284,13 @@ fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<Found, String> {
 
 /// False if nobody learns of it.
 fn tell(options: &Options, reply: &Reply) -> bool {
-    let told = match &options.reply {
+    let delivered = match &options.reply {
         Some(path) => {
             reply::write(reply, path).map_err(|e| format!("cannot write the reply to {}: {e}", path.display()))
         }
         None => reply.error.clone().map_or(Ok(()), Err),
     };
-    match told {
+    match delivered {
         Ok(()) => true,
         Err(_) if options.reply.as_deref().is_some_and(is_nowhere) => false,
         Err(line) => {

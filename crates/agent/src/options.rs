@@ -516,6 +516,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_command_line_knows_every_mechanism() {
+        assert_eq!(Mechanism::ALL.map(|(name, _)| name), headway_protocol::MECHANISMS);
+    }
+
+    #[test]
     fn an_empty_string_starts_with_defaults() {
         assert_eq!(Options::parse("").unwrap(), Options::default());
     }

@@ -6,7 +6,7 @@ use crate::ending::{Deadline, WITHIN};
 use crate::hooks::HOOKS;
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
-use crate::lease::Lease;
+use crate::lease::{Lease, GONE};
 use crate::observing::{observer, Observing};
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park::{parks, Counting, Wish};
@@ -282,10 +282,7 @@ fn begin(
         sampler.inspect_err(failed).ok()
     });
     let observed = eager.and_then(|plan| observer().begin(agent, options, plan.interval_ns));
-    let without_lease = "if the command line is killed, the recording goes on";
-    let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
     let lease = Lease::begin(agent, options.terms.clone(), options.reply.clone(), started, abandon);
-    let lease = lease.inspect_err(failed).ok().flatten();
     agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
     lock(&STATE.ended_by_itself).take();
     *session = Some(Session {
@@ -550,7 +547,7 @@ fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Op
 pub fn take_back() {
     let Some((agent, jni)) = crate::agent::get().zip(crate::jni::of_current_thread()) else { return };
     let started = lock(&STATE.session).as_ref().map(|session| session.started);
-    let taken = started.and_then(|started| abandon(agent, jni, started, "the command line that began it is gone"));
+    let taken = started.and_then(|started| abandon(agent, jni, started, GONE));
     if let Some(path) = taken.flatten() {
         let _ = std::fs::remove_file(path);
     }

@@ -188,6 +188,11 @@ impl Slot {
         is_it
     }
 
+    /// True for a carrier, and for a thread that a filter leaves out: what it waits for is not recorded as its own.
+    pub fn is_left_out(&self) -> bool {
+        self.is_carrier.load(Ordering::Relaxed) || self.is_filtered.load(Ordering::Relaxed)
+    }
+
     /// Notes that it is blocked on this monitor as the recording begins.
     pub fn found_blocked_on(&self, monitor: u64, now: TimeNs) {
         self.found_monitor.store(monitor, Ordering::Relaxed);

@@ -44,9 +44,11 @@ impl LongContentions {
         let of = |seen: &Seen, names: &mut Names| {
             let (lock, (thread, _), since) = (seen.last.lock, seen.owner, seen.only_since);
             let chain = owners.last_seen(thread, since);
-            let placed = chain.map(|chain| (chain, names.owning_frame(chain, seen.last.chain)));
-            let owner = match placed {
-                Some((chain, (frame, approximate))) => Owner { lock, thread, chain, frame, approximate },
+            let owner = match chain {
+                Some(chain) => {
+                    let frame = names.owning_frame(chain, seen.last.chain);
+                    Owner { lock, thread, chain, frame, approximate: true }
+                }
                 None => Owner::thread(lock, thread),
             };
             ReadOwner { owner, since }

@@ -250,8 +250,8 @@ pub enum Failure {
         /// What is wrong with it.
         problem: String,
     },
-    /// Somebody ended the recording that a command watched.
-    #[error("the recording of process {pid} that was being watched has ended: another command stopped it")]
+    /// Somebody ended the recording that a command watched or made.
+    #[error("another command ended the recording of process {pid}")]
     WatchedRecordingEnded {
         /// The target.
         pid: u32,

@@ -9,6 +9,7 @@ pub mod at_once;
 pub mod concurrent;
 pub mod faults;
 pub mod guarded;
+pub mod java_source;
 pub mod majority;
 pub mod profiler;
 pub mod recorded;

@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use headway_e2e::guarded::Guarded;
+use headway_e2e::java_source::JavaSource;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
 use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -116,22 +113,14 @@ enum How {
     Killed,
 }
 
-fn deadlocks(jdk: &Jdk, classes: &TempDir, how: How) -> Value {
+fn deadlocks(jdk: &Jdk, source: &JavaSource, how: How) -> Value {
     let tools = Tools::find().unwrap();
-    let mut java = Command::new(jdk.tool("java"));
-    java.arg("-cp").arg(classes.path()).arg("Dead").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = Guarded(java.spawn().unwrap());
-    let (mut to, mut from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-    let mut says = |word: &str| {
-        let mut line = String::new();
-        from.read_line(&mut line).unwrap();
-        assert_eq!(line.trim(), word);
-    };
-    says("ready");
+    let mut running = source.run(jdk).unwrap();
+    running.says("ready").unwrap();
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("dead.jfr").display().to_string();
     let headway = |words: &[&str]| tools::run(&tools.headway, words.iter().map(|word| (*word).to_owned())).unwrap();
-    let pid = child.pid();
+    let pid = running.program.pid();
     let mode: &[&str] = match how {
         How::Later | How::Exactly => &["--exact"],
         How::Sampled | How::Killed => &["--sampling-window", "50ms"],
@@ -140,15 +129,15 @@ fn deadlocks(jdk: &Jdk, classes: &TempDir, how: How) -> Value {
     if how != How::Later {
         start();
     }
-    to.write_all(b"\n").unwrap();
-    says("deadlocked");
+    running.goes_on().unwrap();
+    running.says("deadlocked").unwrap();
     if how == How::Later {
         start();
     }
     // Long enough to be looked at once.
     thread::sleep(Duration::from_millis(if how == How::Later { 300 } else { 3_000 }));
     match how {
-        How::Killed => drop(child),
+        How::Killed => drop(running),
         _ => drop(headway(&["stop", &pid])),
     }
     serde_json::from_slice(&headway(&["report", "--json", &file]).stdout).unwrap()
@@ -156,16 +145,10 @@ fn deadlocks(jdk: &Jdk, classes: &TempDir, how: How) -> Value {
 
 #[test]
 fn deadlocks_are_named_before_and_during_recordings_and_where_contentions_are_sampled() {
-    let compiler = Jdk::all().into_iter().find(|jdk| jdk.tool("javac").exists()).expect("a JDK with a compiler");
-    let classes = TempDir::new().unwrap();
-    let source = classes.path().join("Dead.java");
-    fs::write(&source, PROGRAM).unwrap();
-    let compiled =
-        Command::new(compiler.tool("javac")).args(["--release", "17", "-d"]).arg(classes.path()).arg(&source).status();
-    assert!(compiled.unwrap().success());
+    let source = JavaSource::compiled("Dead", PROGRAM).unwrap();
     for jdk in Jdk::all() {
         for how in [How::Later, How::Exactly, How::Sampled, How::Killed] {
-            let report = deadlocks(&jdk, &classes, how);
+            let report = deadlocks(&jdk, &source, how);
             let place = format!("JDK {}, {how:?}: {:#} {:#}", jdk.release, report["deadlocks"], report["findings"]);
             let deadlocks = report["deadlocks"].as_array().unwrap();
             let mut threads: Vec<&str> = deadlocks

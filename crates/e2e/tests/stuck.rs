@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use headway_e2e::guarded::Guarded;
+use headway_e2e::java_source::JavaSource;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
 use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -103,22 +100,17 @@ public class Stuck {
 }
 "#;
 
-fn report(jdk: &Jdk, classes: &TempDir, mode: &[&str]) -> Value {
+fn report(jdk: &Jdk, source: &JavaSource, mode: &[&str]) -> Value {
     let tools = Tools::find().unwrap();
-    let mut java = Command::new(jdk.tool("java"));
-    java.arg("-cp").arg(classes.path()).arg("Stuck").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = Guarded(java.spawn().unwrap());
-    let (mut to, mut from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-    let mut line = String::new();
-    from.read_line(&mut line).unwrap();
-    assert_eq!(line.trim(), "stuck");
+    let mut running = source.run(jdk).unwrap();
+    running.says("stuck").unwrap();
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("stuck.jfr").display().to_string();
     let headway = |words: &[&str]| tools::run(&tools.headway, words.iter().map(|word| (*word).to_owned())).unwrap();
-    let pid = child.pid();
+    let pid = running.program.pid();
     headway(&[&["start", "-o", &file], mode, &[&pid]].concat());
     thread::sleep(Duration::from_millis(1_500));
-    to.write_all(b"\n").unwrap();
+    running.goes_on().unwrap();
     thread::sleep(Duration::from_millis(1_500));
     headway(&["stop", &pid]);
     serde_json::from_slice(&headway(&["report", "--json", &file]).stdout).unwrap()
@@ -153,16 +145,10 @@ fn check_waits(report: &Value, place: &str) {
 
 #[test]
 fn who_owns_a_lock_that_nobody_releases_is_named_with_what_it_does() {
-    let compiler = Jdk::all().into_iter().find(|jdk| jdk.tool("javac").exists()).expect("a JDK with a compiler");
-    let classes = TempDir::new().unwrap();
-    let source = classes.path().join("Stuck.java");
-    fs::write(&source, PROGRAM).unwrap();
-    let compiled =
-        Command::new(compiler.tool("javac")).args(["--release", "17", "-d"]).arg(classes.path()).arg(&source).status();
-    assert!(compiled.unwrap().success());
+    let source = JavaSource::compiled("Stuck", PROGRAM).unwrap();
     for jdk in Jdk::all() {
         for mode in [&["--exact"][..], &["--sampling-window", "50ms"], &[]] {
-            let report = report(&jdk, &classes, mode);
+            let report = report(&jdk, &source, mode);
             let place = format!("JDK {}, {mode:?}: {} {:#}", jdk.release, report["verdict"], report["findings"]);
             check_locks(&report, &place);
             check_waits(&report, &place);

@@ -14,6 +14,23 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The text by which the agent's library is known before a JVM loads it. It names the version.
 pub const AGENT_MARK: &str = concat!("headway-agent-version:", env!("CARGO_PKG_VERSION"), ";");
 
+/// What `disable=` and `--disable` take, in the order in which they are listed.
+pub const MECHANISMS: [&str; 13] = [
+    "exit-detour",
+    "reenter-detour",
+    "carrier-detour",
+    "walker",
+    "usdt",
+    "condvar",
+    "perf",
+    "owners",
+    "park-natives",
+    "park-locksupport",
+    "park-redirect",
+    "vmstructs",
+    "chains",
+];
+
 /// How the note begins that says that the recording's file cannot be written.
 pub const UNWRITTEN: &str = "The recording cannot be written now";
 

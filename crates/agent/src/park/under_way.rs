@@ -19,15 +19,13 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::raw::Record;
+use crate::state::PARKED;
 use crate::threads::Slot;
 use headway_hotspot::thread;
 use headway_model::event::{Park, ParkBegin, ParkOutcome};
 use headway_model::{Event, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// A bit of `JVMTI_THREAD_STATE`.
-const PARKED: i32 = 0x200;
 
 /// See the module.
 #[derive(Default)]
@@ -96,8 +94,7 @@ fn is_parked(agent: &Agent, slot: &Slot, begin: &ParkBegin) -> bool {
 /// Takes note of a thread of this JVMTI state, before anything is recorded; true
 /// if it is parked.
 pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, state: i32) -> bool {
-    let is_left_out = slot.is_carrier.load(Ordering::Relaxed) || slot.is_filtered.load(Ordering::Relaxed);
-    if state & PARKED == 0 || is_left_out || !parks().sees_platform() {
+    if state & PARKED == 0 || slot.is_left_out() || !parks().sees_platform() {
         return false;
     }
     let time = clock::now();
@@ -114,7 +111,7 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, s
     capture::count_park(agent, &begin, || chain);
     slot.parks.park.begin(&begin, true);
     slot.parks.found.store(seq.0, Ordering::Release);
-    agent.definitions.found_parked(begin);
+    agent.definitions.found_under_way(Event::ParkBegin(begin));
     parks().under_way.threads.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
     true
 }

@@ -58,10 +58,10 @@ struct WaitedFor {
     owner: ThreadId,
     /// True if who owns it is all there is to know: a monitor.
     is_owned: bool,
-    /// The `ObjectMonitor*` and the object, where somebody owns it of whom it does not know.
-    unnamed: Option<(u64, u64)>,
     /// The `ObjectMonitor*`, 0 where it is none.
     monitor: u64,
+    /// Its object, where somebody owns it of whom it does not know.
+    unnamed: Option<u64>,
 }
 
 /// See the module.
@@ -260,14 +260,14 @@ impl Owners {
         chain
     }
 
-    /// The owner of a monitor that a thread is blocked on, or monitor and object if the
+    /// The owner of a monitor that a thread is blocked on, or its object if the
     /// monitor does not know its owner. Its address means that monitor as long as the thread is blocked; so
     /// whether it `still` is, is looked at afterwards.
-    fn owner_of_pending(&self, monitor: u64, still: impl Fn() -> bool) -> (ThreadId, Option<(u64, u64)>) {
+    fn owner_of_pending(&self, monitor: u64, still: impl Fn() -> bool) -> (ThreadId, Option<u64>) {
         let owner = self.agent.owner_of(monitor);
         let object = if owner.is_some() { 0 } else { self.agent.hotspot.object_owned_by_somebody(monitor) };
         match still() {
-            true => (owner, (object != 0).then_some((monitor, object))),
+            true => (owner, (object != 0).then_some(object)),
             false => (ThreadId::NONE, None),
         }
     }
@@ -317,8 +317,12 @@ impl Owners {
     fn locked_by(&self, slot: &Slot) -> Option<&WaitedFor> {
         let hotspot = &self.agent.hotspot;
         let locked = hotspot.lock_stack(slot.vm_thread());
-        let still = |(monitor, object)| locked.contains(&object) && hotspot.object_owned_by_somebody(monitor) == object;
-        self.waited_for.iter().find(|waited| waited.unnamed.is_some_and(still))
+        let still = |waited: &&WaitedFor| {
+            let is_locked =
+                |object| locked.contains(&object) && hotspot.object_owned_by_somebody(waited.monitor) == object;
+            waited.unnamed.is_some_and(is_locked)
+        };
+        self.waited_for.iter().find(still)
     }
 
     fn visit(
@@ -419,14 +423,14 @@ mod tests {
 
     #[test]
     fn monitors_without_a_known_owner_are_not_mixed_up_because_threads_wait_in_one_place() {
-        let waited = |lock: u64, unnamed| WaitedFor {
+        let waited = |lock: u64, owned: Option<(u64, u64)>| WaitedFor {
             lock: LockId(lock),
             chain: ChainId(7),
             waiters: 1,
             owner: ThreadId::NONE,
             is_owned: true,
-            unnamed,
-            monitor: 0,
+            monitor: owned.map_or(0, |(monitor, _)| monitor),
+            unnamed: owned.map(|(_, object)| object),
         };
         let first = waited(1, Some((0x10, 0x1000)));
         assert!(first.is_same(&waited(1, Some((0x10, 0x1000)))), "two who wait for one");

@@ -8,8 +8,10 @@
 use headway_model::{ThreadId, TimeNs};
 use std::sync::{Mutex, PoisonError};
 
-const IN_OBJECT_WAIT: i32 = 0x100;
-const PARKED: i32 = 0x200;
+/// A bit of `JVMTI_THREAD_STATE`: in `Object.wait`.
+pub const IN_OBJECT_WAIT: i32 = 0x100;
+/// Another one: parked.
+pub const PARKED: i32 = 0x200;
 
 /// Threads that are asked about at most: as many as the agent follows.
 const MOST: usize = super::MOST_THREADS;

@@ -26,8 +26,8 @@ pub(super) fn whole_pool(
     names: &Names,
 ) -> Option<String> {
     let frames = names.frames(path);
-    let runs_tasks = frames.iter().filter_map(|frame| names.method_name(frame.name));
-    let runs_tasks = { runs_tasks }.any(|name| RUNS_TASKS.contains(&name.full.as_str()));
+    let mut methods = frames.iter().filter_map(|frame| names.method_name(frame.name));
+    let runs_tasks = methods.any(|name| RUNS_TASKS.contains(&name.full.as_str()));
     let group = names.group_text(*waiting.keys().next()?);
     let is_of_pool = |thread: &ThreadId| names.group_text(*thread) == group && threads.life_ns(*thread, range) > 0;
     let all = threads.ids().filter(is_of_pool);

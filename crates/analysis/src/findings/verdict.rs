@@ -82,7 +82,10 @@ pub(super) fn verdict(report: &Report) -> String {
 }
 
 fn with_never_woken(report: &Report, said: String) -> String {
-    unended::never_woken(report).map_or(said.clone(), |idle| format!("{said} {idle}"))
+    match unended::never_woken(report) {
+        Some(idle) => format!("{said} {idle}"),
+        None => said,
+    }
 }
 
 /// No lock and no wait matters, but what is known is the smaller part.

@@ -1,8 +1,7 @@
 //! Who owns the lock of a contention that has not ended, as was read while it went on.
 
 use super::lock::Blocked;
-use super::{Basis, Slice};
-use super::{Owner, OwnerId, OwnersById};
+use super::{Basis, Owner, OwnerId, OwnersById, Slice};
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 

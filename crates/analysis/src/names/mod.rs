@@ -312,16 +312,16 @@ impl Names {
         frames.get(at).or(frames.first()).map(|frame| frame.name)
     }
 
-    /// Which frame of an owner's stack has the lock on which threads are blocked with `waiter`, and whether that is a
-    /// guess: the outermost one of the method in which they are blocked, else the outermost one of the application.
-    pub fn owning_frame(&mut self, owner: ChainId, waiter: ChainId) -> (u16, bool) {
+    /// Which frame of an owner's stack probably has the lock on which threads are blocked with `waiter`: the outermost
+    /// one of the method in which they are blocked, else the outermost one of the application.
+    pub fn owning_frame(&mut self, owner: ChainId, waiter: ChainId) -> u16 {
         let path = self.path(owner, 0).map(|path| self.frames(path)).unwrap_or_default();
         let blocked_in = self.path(waiter, 0).and_then(|path| self.acting_method(path));
         let same = path.iter().rposition(|frame| Some(frame.name) == blocked_in);
         let plumbing = self.plumbing(&path);
         let own = || path.iter().rposition(|frame| !self.is_part_of(plumbing, frame.name));
         let at = same.or_else(own).unwrap_or(path.len().saturating_sub(1));
-        (u16::try_from(at).unwrap_or(u16::MAX), same.is_none())
+        u16::try_from(at).unwrap_or(u16::MAX)
     }
 
     /// The method that ended a wait for somebody: the first one that is not plumbing, such as

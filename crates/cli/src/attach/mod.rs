@@ -157,6 +157,33 @@ impl Session {
         }
     }
 
+    /// True if what is recorded now goes elsewhere than `ours`: somebody ended that recording and began another, which
+    /// is not for us to end.
+    ///
+    /// # Errors
+    /// The target does not answer.
+    pub fn records_other(&mut self, ours: &Path) -> Result<bool, Failure> {
+        let status = self.command(AgentOptions::new("status"))?;
+        Ok(status.recording.is_some_and(|path| Path::new(&path) != ours))
+    }
+
+    /// Ends the recording into `ours`, if it goes on, and takes the agent out if it `came_with_us`.
+    ///
+    /// # Errors
+    /// The target does not answer.
+    pub fn leave(&mut self, ours: &Path, came_with_us: bool) -> Result<(), Failure> {
+        let status = self.command(AgentOptions::new("status"))?;
+        match status.recording {
+            Some(path) if Path::new(&path) != ours => return Ok(()),
+            Some(_) => drop(self.command(AgentOptions::new("stop"))?),
+            None => {}
+        }
+        if came_with_us {
+            self.command(AgentOptions::new("detach"))?;
+        }
+        Ok(())
+    }
+
     /// True if the target is gone, or goes within a moment: it finishes its recordings first.
     pub fn target_ends_soon(&self) -> bool {
         let began = Instant::now();

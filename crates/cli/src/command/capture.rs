@@ -9,6 +9,7 @@ use crate::render::numbers;
 use crate::suggest;
 use clap::Args;
 use headway_jfr::IfTaken;
+use headway_protocol::MECHANISMS;
 use regex::Regex;
 use std::path::{Path, PathBuf};
 
@@ -232,23 +233,6 @@ fn engine(word: &str) -> Result<&'static str, String> {
         format!("unknown engine \"{word}\"{hint} (engines: auto, perf, signal, jvmti, agct, handshake)")
     })
 }
-
-/// What `--disable` takes: the agent's words.
-const MECHANISMS: [&str; 13] = [
-    "exit-detour",
-    "reenter-detour",
-    "carrier-detour",
-    "walker",
-    "usdt",
-    "condvar",
-    "perf",
-    "owners",
-    "park-natives",
-    "park-locksupport",
-    "park-redirect",
-    "vmstructs",
-    "chains",
-];
 
 /// A mechanism of the agent.
 fn mechanism(word: &str) -> Result<&'static str, String> {

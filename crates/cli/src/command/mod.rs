@@ -31,6 +31,11 @@ pub mod weighing;
 use crate::args::Command;
 use crate::error::Failure;
 
+/// The first of these options that is on the command line, for commands on which they have no effect.
+pub fn first_given<const N: usize>(options: [(bool, &'static str); N]) -> Option<&'static str> {
+    options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+}
+
 /// Carries out a command and gives the exit code.
 ///
 /// # Errors

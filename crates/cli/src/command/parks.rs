@@ -4,6 +4,7 @@
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::attach::Session;
+use crate::command::first_given;
 use crate::error::{Failure, DONE, FAILURE};
 use crate::interrupt;
 use crate::json;
@@ -112,7 +113,7 @@ impl Parks {
 
     fn of_recording(&self, path: &Path) -> Result<(ParkStatisticsReport, Option<Failure>), Failure> {
         let options = [(self.duration.is_some(), "--duration"), (self.free_on_print, "--free-on-print")];
-        if let Some((_, option)) = options.into_iter().find(|(is_given, _)| *is_given) {
+        if let Some(option) = first_given(options) {
             return Err(Failure::Usage(format!("{option} has no effect on a recording: leave it out")));
         }
         let mut summary = ParkSummary::new(TallyOptions {

@@ -105,7 +105,8 @@ impl Record {
         warn_of_degraded(&started);
 
         let ended = self.wait(&mut session, &stop_early);
-        let stopped = self.finish(&mut session, jvm.agent_path.is_some(), &stop_early);
+        let ours = started.recording.as_deref().map(Path::new);
+        let stopped = self.finish(&mut session, ours, jvm.agent_path.is_some(), &stop_early);
         if let Err(failure @ Failure::StillWriting { .. }) = stopped {
             // Read or moved now it would lack its end; the agent completes it where it is.
             return Err(failure);
@@ -170,7 +171,18 @@ impl Record {
     }
 
     /// Ends the recording. An agent that came with us leaves with us.
-    fn finish(&self, session: &mut Session, stays: bool, stop_early: &AtomicBool) -> Result<Reply, Failure> {
+    fn finish(
+        &self,
+        session: &mut Session,
+        ours: Option<&Path>,
+        stays: bool,
+        stop_early: &AtomicBool,
+    ) -> Result<Reply, Failure> {
+        if let Some(ours) = ours {
+            if session.records_other(ours)? {
+                return Err(Failure::WatchedRecordingEnded { pid: session.process().pid });
+            }
+        }
         let reply = match session.command(AgentOptions::new("stop")) {
             Err(failure @ Failure::StillWriting { .. }) => whole_file(session, failure, stop_early)?,
             answered => answered?,

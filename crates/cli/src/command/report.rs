@@ -3,7 +3,7 @@
 use crate::command::breakdown::Breakdown;
 use crate::command::method::MethodView;
 use crate::command::pressure::{PressureView, View};
-use crate::command::{capture, report_html};
+use crate::command::{capture, first_given, report_html};
 use crate::error::{Failure, DONE};
 use crate::json;
 use crate::quantity::{self, Moment, Span};
@@ -163,8 +163,8 @@ impl Report {
             (self.steal, "--steal"),
             (self.full, "--full"),
         ];
-        match options.into_iter().find(|(is_given, _)| *is_given) {
-            Some((_, option)) => Err(Failure::Usage(format!(
+        match first_given(options) {
+            Some(option) => Err(Failure::Usage(format!(
                 "{option} has no effect with -o, which writes the whole recording: leave {option} out, and select in the page"
             ))),
             None => Ok(()),
@@ -178,8 +178,8 @@ impl Report {
             (self.pressure.view() == View::Phases, "--phases"),
             (self.steal, "--steal"),
         ];
-        match views.into_iter().find(|(is_given, _)| *is_given) {
-            Some((_, option)) => Err(Failure::Usage(format!("{option} has no effect with --method: use one of them"))),
+        match first_given(views) {
+            Some(option) => Err(Failure::Usage(format!("{option} has no effect with --method: use one of them"))),
             None => Ok(()),
         }
     }

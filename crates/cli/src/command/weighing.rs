@@ -1,7 +1,7 @@
 //! What a profile shows: the options that `flame`, `export` and `diff` have in
 //! common.
 
-use crate::command::capture;
+use crate::command::{capture, first_given};
 use crate::quantity::{self, Moment};
 use crate::recording::profiled::ProfileQuestion;
 use clap::Args;
@@ -53,7 +53,7 @@ pub struct Weighing {
 impl Weighing {
     /// The first of these options on the command line, if any.
     pub fn first_given(&self) -> Option<&'static str> {
-        let options = [
+        first_given([
             (self.measure.is_some(), "--of"),
             (self.per_thread, "--per-thread"),
             (self.per_group, "--per-group"),
@@ -62,8 +62,7 @@ impl Weighing {
             (self.to.is_some(), "--to"),
             (self.threads.is_some(), "--threads"),
             (self.samples, "--samples"),
-        ];
-        options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+        ])
     }
 
     /// What is asked of a recording by these options.

@@ -39,7 +39,11 @@ pub fn faults() -> Vec<Fault> {
     ]
 }
 
-fn ok(said: Said) -> Result<Said, Problem> {
+/// What a command said that succeeded.
+///
+/// # Errors
+/// It failed; all that it said.
+pub fn ok(said: Said) -> Result<Said, Problem> {
     match said.code {
         Some(0) => Ok(said),
         _ => Err(said.all().into()),

@@ -1,6 +1,7 @@
 //! Other processes that are up to something: files that never end, names that a
 //! terminal obeys, silence; and signals that end a command all the same.
 
+use super::disks::ok;
 use super::stage::{await_state, eventually, Said, Stage};
 use super::targets::signal;
 use super::Fault;
@@ -46,6 +47,7 @@ pub fn faults() -> Vec<Fault> {
         faults.push(stopped_meanwhile(name));
     }
     faults.push(while_it_begins());
+    faults.push(replaced_meanwhile());
     for arguments in ONTO_ITSELF {
         faults.push(onto_itself(arguments));
     }
@@ -216,6 +218,36 @@ fn while_it_begins() -> Fault {
         }
         stage.survives(&mut program)?;
         Ok("no recording went on".to_owned())
+    })
+}
+
+/// Commands end the recordings that they began, and no others.
+fn replaced_meanwhile() -> Fault {
+    let what = "`headway record` and `headway top` are interrupted (SIGINT) after another command ended their recording and began one";
+    let expected = "the other recording goes on";
+    Fault::new(SIGNALS, what, expected, |stage| {
+        let mut program = stage.contended(17, &[])?;
+        let pid = program.pid();
+        let first = stage.name("first.jfr");
+        let commands: [&[&str]; 2] = [&["record", "-q", "-d", "600", "-o", &first, &pid], &["top", "--json", &pid]];
+        for (at, command) in commands.into_iter().enumerate() {
+            let other = stage.name(&format!("other-{at}.jfr"));
+            let records = |words: &str| {
+                let status = stage.headway(["status", &pid])?.stdout;
+                Ok::<_, Problem>(status.contains("Recording into") && status.contains(words))
+            };
+            ends_by(stage, command, "INT", || {
+                eventually("it records", || records(""))?;
+                ok(stage.headway(["stop", &pid])?)?;
+                ok(stage.headway(["start", "-o", &other, &pid])?).map(drop)
+            })?;
+            if !records(&format!("other-{at}.jfr"))? {
+                return Err(format!("{command:?}: {}", stage.headway(["status", &pid])?.all()).into());
+            }
+            ok(stage.headway(["stop", &pid])?)?;
+        }
+        stage.survives(&mut program)?;
+        Ok("it went on".to_owned())
     })
 }
 

@@ -41,7 +41,8 @@ fn a_lock_that_nobody_releases_has_the_owner_that_was_read_and_what_that_was_see
         report.verdict
     );
     let owner = &report.rows[0];
-    assert_eq!((owner.approximate_ns, owner.total_ns), (0, report.blocked_ns));
+    // Another of its methods may have the lock.
+    assert_eq!((owner.approximate_ns, owner.total_ns), (report.blocked_ns, report.blocked_ns));
 }
 
 #[test]

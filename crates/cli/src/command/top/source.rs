@@ -80,8 +80,6 @@ impl Source {
             // A VM that ends finishes its recordings first.
             Err(_) if self.latest.is_some() && self.session.target_ends_soon() => return Err(self.ended()),
             Err(_) if self.latest.is_some() => {
-                // What is recorded now, if anything, somebody else began.
-                self.own_recording = false;
                 return Err(Failure::WatchedRecordingEnded { pid: self.pid });
             }
             Err(_) => return Ok(None),
@@ -110,22 +108,12 @@ impl Source {
             return Ok(());
         }
         if std::mem::take(&mut self.own_recording) {
-            let left = self.leave();
+            let ours = self.session.place().path_of(RECORDING);
+            let left = self.session.leave(&ours, self.own_agent);
             if left.is_err() && self.session.target_ends_soon() {
                 return Ok(());
             }
             return left;
-        }
-        if self.own_agent {
-            self.session.detach_unused();
-        }
-        Ok(())
-    }
-
-    fn leave(&mut self) -> Result<(), Failure> {
-        self.session.command(AgentOptions::new("stop"))?;
-        if self.own_agent {
-            self.session.command(AgentOptions::new("detach"))?;
         }
         Ok(())
     }

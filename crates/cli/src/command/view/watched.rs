@@ -125,25 +125,11 @@ impl Watched {
         if !self.own_recording || !self.session.target_lives() {
             return Ok(());
         }
-        let left = self.leave();
+        let left = self.session.leave(&self.path, self.own_agent);
         if left.is_err() && self.session.target_ends_soon() {
             return Ok(());
         }
         left
-    }
-
-    fn leave(&mut self) -> Result<(), Failure> {
-        let status = self.session.command(AgentOptions::new("status"))?;
-        // Somebody else may have ended it, and begun another.
-        match status.recording {
-            Some(path) if Path::new(&path) != self.path => return Ok(()),
-            Some(_) => drop(self.session.command(AgentOptions::new("stop"))?),
-            None => {}
-        }
-        if self.own_agent {
-            self.session.command(AgentOptions::new("detach"))?;
-        }
-        Ok(())
     }
 
     fn name(&self) -> String {
