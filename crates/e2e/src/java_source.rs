@@ -45,7 +45,7 @@ impl JavaSource {
     }
 }
 
-/// A running program that says how far it is, and goes on when it is told.
+/// A running program that says how far it is, and goes on when it gets a line.
 pub struct Spoken {
     /// The process.
     pub program: Guarded,
