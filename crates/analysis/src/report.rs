@@ -666,7 +666,28 @@ impl RecordingSummary {
     }
 }
 
+/// Waits are named after what they are for from this part of them on: as what nearly all, or most of them are for.
+const NEARLY_ALL: f64 = 0.99;
+const MOSTLY: f64 = 0.9;
+
 impl Report {
+    /// `waiting for a database connection`, where findings say that nearly all of these entries of the ledger is that.
+    pub fn awaited(&self, entries: &[EntryKind]) -> Option<String> {
+        let all: u64 = entries.iter().map(|entry| self.ledger.ns(*entry)).sum();
+        let is_one = |what: &str| entries.iter().any(|entry| entry.name() == what);
+        let mut by: BTreeMap<&str, u64> = BTreeMap::new();
+        for finding in self.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting) {
+            let waited = finding.evidence.iter().filter(|evidence| is_one(&evidence.what)).map(|evidence| evidence.ns);
+            *by.entry(finding.gist.awaited()).or_default() += waited.sum::<u64>();
+        }
+        let (awaited, ns) = by.into_iter().filter(|(awaited, _)| !awaited.is_empty()).max_by_key(|(_, ns)| *ns)?;
+        match ns as f64 / all.max(1) as f64 {
+            part if part >= NEARLY_ALL => Some(format!("waiting for {awaited}")),
+            part if part >= MOSTLY => Some(format!("waiting, mostly for {awaited}")),
+            _ => None,
+        }
+    }
+
     /// Keeps the `n` first rows of every level, and of every other list. The
     /// rows left out are not in any total less: parents keep theirs.
     pub fn keep_top(&mut self, n: usize) {
@@ -693,4 +714,32 @@ fn keep_top(rows: &mut Vec<Row>, n: usize) {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Entry;
+
+    #[test]
+    fn waits_are_named_after_what_nearly_all_of_them_are_for() {
+        let finding = |awaited: &str, what: &str, ns| Finding {
+            kind: FindingKind::Waiting,
+            gist: Gist::of_wait(awaited),
+            evidence: vec![Evidence::exact(what, ns, None)],
+            ..Finding::default()
+        };
+        let entry = |entry, total_ns| Entry { entry, total_ns, share: 0.0, quality: Quality::Exact };
+        let waits = [EntryKind::WaitPermit, EntryKind::WaitResult];
+        let mut report = Report::default();
+        report.ledger.entries = vec![entry(EntryKind::WaitPermit, 900), entry(EntryKind::WaitResult, 100)];
+        report.findings = vec![finding("a row", "wait-permit", 900), finding("a result", "wait-result", 100)];
+        assert_eq!(report.awaited(&waits).as_deref(), Some("waiting, mostly for a row"));
+        assert_eq!(report.awaited(&waits[..1]).as_deref(), Some("waiting for a row"));
+        assert_eq!(report.awaited(&waits[1..]).as_deref(), Some("waiting for a result"));
+        report.findings[1] = finding("a row", "wait-result", 95);
+        assert_eq!(report.awaited(&waits).as_deref(), Some("waiting for a row"));
+        report.findings[0] = finding("a permit", "wait-permit", 800);
+        assert_eq!(report.awaited(&waits), None);
+    }
 }

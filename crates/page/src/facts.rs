@@ -2,7 +2,7 @@
 
 use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss, Pin, VirtualThreads, WaitPlace};
 use crate::names::bounded;
-use headway_analysis::ledger::{self, EntryKind, Part, Quality};
+use headway_analysis::ledger::{EntryKind, Part, Quality};
 use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport, WaitSite, UNKNOWN};
 use headway_analysis::Report;
@@ -38,7 +38,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.thins = report.sampling.iter().any(|sampling| sampling.windows.iter().any(|window| window.thins));
     facts.pauses = (report.pauses.count, report.pauses.total_ns);
     facts.verdict = bounded(&report.verdict);
-    facts.ledger = ledger(&report.ledger);
+    facts.ledger = ledger(report);
     facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
     facts.waits = wait_places(&report.waits);
@@ -47,12 +47,13 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts
 }
 
-fn ledger(ledger: &ledger::Ledger) -> Ledger {
+fn ledger(report: &Report) -> Ledger {
+    let ledger = &report.ledger;
     Ledger {
         threads: ledger.threads,
         active_ns: ledger.active_ns(),
         idle_ns: ledger.ns(EntryKind::WaitWork),
-        parts: ledger.parts().map(|(part, ns)| ledger_part(ledger, part, ns)).collect(),
+        parts: ledger.parts().map(|(part, ns)| ledger_part(report, part, ns)).collect(),
     }
 }
 
@@ -149,11 +150,11 @@ fn summed<'a>(numbers: impl Iterator<Item = (&'a str, u64)>) -> Vec<&'a str> {
     sums.into_iter().map(|(name, _)| name).collect()
 }
 
-fn ledger_part(ledger: &ledger::Ledger, part: &Part, ns: u64) -> LedgerPart {
-    let entries = ledger.entries.iter().filter(|entry| part.entries.contains(&entry.entry));
+fn ledger_part(report: &Report, part: &Part, ns: u64) -> LedgerPart {
+    let entries = report.ledger.entries.iter().filter(|entry| part.entries.contains(&entry.entry));
     LedgerPart {
         name: part.name.to_owned(),
-        words: part.words.to_owned(),
+        words: report.awaited(part.entries).map_or_else(|| part.words.to_owned(), |words| bounded(&words)),
         ns,
         entries: entries
             .map(|entry| (entry.entry.words().to_owned(), entry.total_ns, entry.quality == Quality::Estimated))

@@ -9,13 +9,13 @@ export const KIND_WORDS: Record<Kind, string> = {
   park: "parked",
   cpu: "on CPU",
   wall: "sampled on the wall clock",
-  alive: "asleep, in I/O or not recorded",
+  alive: "sleep, I/O, native, or not recorded",
   paused: "VM pause",
   inside: "has a lock that others wait for",
   ran: "on CPU",
   stolen: "steal (hypervisor)",
   throttled: "throttled (CPU quota)",
-  queued: "runnable, waiting for a CPU",
+  queued: "ready, no CPU (run queue)",
   transaction: "in a transaction",
 };
 

@@ -9,7 +9,6 @@ use headway_analysis::names;
 use headway_analysis::report::{Advice, Finding, FindingKind, FindingStack, Report};
 use headway_model::Loss;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Findings shown.
@@ -37,9 +36,6 @@ const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'w', '=', '░', '?'];
 const WAITING: &str = "waiting for results, permits, pools";
 /// Their symbol.
 const WAITS: char = 'w';
-/// What is waited for is named from this part of the waits on, as what nearly all or most of them are for.
-const NEARLY_ALL: f64 = 0.99;
-const MOSTLY: f64 = 0.9;
 /// A part that is not drawn is in the legend from this share on; the time on CPU always is.
 const IN_LEGEND: f64 = 0.005;
 
@@ -115,7 +111,7 @@ fn bar(report: &Report, screen: &Screen, out: &mut String) {
     }
     title("THREAD TIME", &thread_time(ledger, screen), screen, out);
     let symbol = |part: &Part| Part::ALL.iter().zip(SYMBOLS).find(|(one, _)| *one == part).map_or('?', |(_, c)| c);
-    let waited = one_kind_of_wait(report);
+    let waited = report.awaited(&[EntryKind::WaitResult, EntryKind::WaitPermit]);
     let mut parts: Vec<(char, &str, u64)> = Vec::new();
     for (part, ns) in ledger.parts() {
         match parts.iter_mut().find(|(before, ..)| *before == symbol(part)) {
@@ -137,23 +133,6 @@ fn bar(report: &Report, screen: &Screen, out: &mut String) {
         .collect();
     for line in prose::wrapped_at_most(3, &legend.join(", "), 2, screen) {
         let _ = writeln!(out, "{}", screen.faint(&line));
-    }
-}
-
-/// `waiting for a database connection`, where findings say that nearly all waits of the bar are for that.
-fn one_kind_of_wait(report: &Report) -> Option<String> {
-    const KINDS: [EntryKind; 2] = [EntryKind::WaitResult, EntryKind::WaitPermit];
-    let all: u64 = KINDS.iter().map(|kind| report.ledger.ns(*kind)).sum();
-    let mut by: BTreeMap<&str, u64> = BTreeMap::new();
-    for finding in report.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting) {
-        let waited = finding.evidence.iter().filter(|evidence| KINDS.iter().any(|kind| kind.name() == evidence.what));
-        *by.entry(finding.gist.awaited()).or_default() += waited.map(|evidence| evidence.ns).sum::<u64>();
-    }
-    let (awaited, ns) = by.into_iter().filter(|(awaited, _)| !awaited.is_empty()).max_by_key(|(_, ns)| *ns)?;
-    match ns as f64 / all.max(1) as f64 {
-        part if part >= NEARLY_ALL => Some(format!("waiting for {awaited}")),
-        part if part >= MOSTLY => Some(format!("waiting, mostly for {awaited}")),
-        _ => None,
     }
 }
 
@@ -428,15 +407,9 @@ mod tests {
         let mut report = Report::default();
         report.ledger.total_ns = 1_000;
         report.ledger.entries = vec![entry(EntryKind::WaitPermit, 900), entry(EntryKind::WaitResult, 100)];
-        report.findings = vec![finding("a row", "wait-permit", 900), finding("a result", "wait-result", 100)];
-        assert_eq!(one_kind_of_wait(&report).as_deref(), Some("waiting, mostly for a row"));
-        report.findings[1] = finding("a row", "wait-result", 95);
-        assert_eq!(one_kind_of_wait(&report).as_deref(), Some("waiting for a row"));
-        report.findings[0] = finding("a permit", "wait-permit", 800);
-        assert_eq!(one_kind_of_wait(&report), None);
         let screen = Screen { width: 80, colour: false, cut: true };
         let mut out = String::new();
-        report.findings[0] = finding("a row", "wait-permit", 900);
+        report.findings = vec![finding("a row", "wait-permit", 900), finding("a row", "wait-result", 95)];
         bar(&report, &screen, &mut out);
         assert!(out.contains("w waiting for a row 100 %"), "{out}");
     }
