@@ -109,6 +109,9 @@ fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
             options.command.name()
         ));
     }
+    if LOADED.get().is_some() {
+        return Ok(()); // `headway run` where the environment loads Headway already: what came first counts
+    }
     let jvmti = environment(vm)?;
     let debug_info = Arc::new(FullDebugInfo::default());
     if options.allows(Mechanism::VmStructs) && options.allows(Mechanism::Walker) {

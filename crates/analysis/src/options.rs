@@ -75,23 +75,31 @@ impl Bound {
 /// Decides by a thread's name whether the thread counts. A closure, so that
 /// this crate does not choose the language of patterns.
 #[derive(Clone)]
-pub struct ThreadFilter(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+pub struct ThreadFilter {
+    pattern: Arc<str>,
+    accepts: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
 
 impl ThreadFilter {
-    /// Counts the threads for whose name `accepts` is true.
-    pub fn new(accepts: impl Fn(&str) -> bool + Send + Sync + 'static) -> ThreadFilter {
-        ThreadFilter(Arc::new(accepts))
+    /// Counts the threads for whose name `accepts` is true, which readers know as `pattern`.
+    pub fn new(pattern: &str, accepts: impl Fn(&str) -> bool + Send + Sync + 'static) -> ThreadFilter {
+        ThreadFilter { pattern: pattern.into(), accepts: Arc::new(accepts) }
+    }
+
+    /// What the names match.
+    pub fn pattern(&self) -> &str {
+        &self.pattern
     }
 
     /// True if a thread of this name counts.
     pub fn accepts(&self, name: &str) -> bool {
-        (self.0)(name)
+        (self.accepts)(name)
     }
 }
 
 impl fmt::Debug for ThreadFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ThreadFilter(..)")
+        f.debug_tuple("ThreadFilter").field(&self.pattern).finish()
     }
 }
 

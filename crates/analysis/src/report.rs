@@ -15,6 +15,7 @@ use crate::monitor::Kind;
 use crate::park::Synchronizer;
 use crate::pressure::pressure_report::PressureReport;
 use crate::sampled::SamplingReport;
+use crate::selection::Selection;
 use crate::steal::steal_report::StealReport;
 pub use crate::virtual_threads::{PinReason, PinSite, VirtualThreadsReport};
 use serde::Serialize;
@@ -53,6 +54,8 @@ pub struct Report {
     /// Mechanisms that were degraded while recording.
     pub degraded: Vec<DegradedMechanism>,
 
+    /// Which threads the report is about.
+    pub selection: Selection,
     /// The aspects of the levels of `rows`.
     pub by: Vec<Aspect>,
     /// What is wrong, in one sentence.

@@ -11,6 +11,7 @@ use crate::report::{
     DegradedMechanism, InFlight, LockSummary, Named, Others, RecordingSummary, Report, VirtualThreadsReport, WaitSite,
     WakerSummary, MOST_TOLD, UNKNOWN,
 };
+use crate::selection::Selection;
 use crate::threads::Running;
 use crate::wait_class::WaitClasses;
 use crate::waits::Site;
@@ -41,7 +42,9 @@ pub(crate) fn summarise(
     if let Some(waited) = &analysis.waited {
         rows.extend(waited.rows(&analysis.names, groups));
     }
+    let recording = recording(analysis);
     Report {
+        selection: Selection::new(&recording.settings, analysis.options.threads.as_ref()),
         duration_ns: range.to.since(range.from).0,
         threads: running.threads,
         blocked_ns: aggregate.blocked_ns,
@@ -77,7 +80,7 @@ pub(crate) fn summarise(
         steal: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
         sampling: analysis.sampling(),
-        recording: recording(analysis),
+        recording,
     }
 }
 

@@ -577,6 +577,9 @@ pub struct Facts {
     pub pauses: (u64, u64),
     /// What is wrong, in one or two sentences; names of code stand in backticks.
     pub verdict: String,
+    /// Which threads were recorded, in a sentence; empty if all were.
+    #[serde(default)]
+    pub selection: String,
     /// Where thread time went.
     pub ledger: Ledger,
     /// Virtual threads, if there were carriers of them.

@@ -38,6 +38,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.thins = report.sampling.iter().any(|sampling| sampling.windows.iter().any(|window| window.thins));
     facts.pauses = (report.pauses.count, report.pauses.total_ns);
     facts.verdict = bounded(&report.verdict);
+    facts.selection = bounded(&report.selection.sentence().unwrap_or_default());
     facts.ledger = ledger(report);
     facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();

@@ -595,6 +595,10 @@ pauses: [number, number],
  */
 verdict: string, 
 /**
+ * Which threads were recorded, in a sentence; empty if all were.
+ */
+selection: string, 
+/**
  * Where thread time went.
  */
 ledger: Ledger, 

@@ -61,6 +61,7 @@ function Verdict({ facts }: { facts: Facts }) {
       <p class="sentence">
         <Sentence text={facts.verdict} links={facts.links} />
       </p>
+      {facts.selection && <p class="hint">{facts.selection}</p>}
       <ThreadTime facts={facts} />
     </section>
   );

@@ -39,6 +39,7 @@ it("an interval is as exact as its ends", () => {
 
 it("an interval of values has their unit once if it is the same", () => {
   expect([between("58 %", "66 %"), between("812 us", "1.20 ms"), between("0 %", "< 0.1 %")]).toEqual(["58 to 66 %", "812 us to 1.20 ms", "0 to < 0.1 %"]);
+  expect([between("98 %", "> 99 %"), between("> 99 %", "> 99 %"), between("< 0.1 %", "3.0 %"), between("0 %", "100 %")]).toEqual(["at least 98 %", "> 99 %", "at most 3.0 %", "0 to 100 %"]);
 });
 
 describe("the axis of a chart", () => {

@@ -65,8 +65,13 @@ export function percent(share: number): string {
   return `${sign}${count(Math.round(value))} %`;
 }
 
-/** An interval, of its ends with their unit: `58 to 66 %`. */
+/** An interval, of its ends with their unit: `58 to 66 %`; `at least 98 %` where only one of its ends says something. */
 export function between(low: string, high: string): string {
+  const isOpenAbove = high.startsWith(">") || high === "100 %";
+  const isOpenBelow = low.startsWith("<") || low === "0 %";
+  if (low.startsWith(">")) return low;
+  if (isOpenAbove && !isOpenBelow) return `at least ${low}`;
+  if (isOpenBelow && !isOpenAbove && !high.startsWith("<")) return `at most ${high}`;
   const unit = high.slice(high.lastIndexOf(" "));
   return `${low.endsWith(unit) ? low.slice(0, -unit.length) : low} to ${high}`;
 }

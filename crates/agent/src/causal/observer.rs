@@ -42,6 +42,7 @@ impl Observer for Causal {
     ) -> Result<(), String> {
         nearby::check(agent, jni, &options.causal)?;
         pay::install(self, libjvm.as_ref().map_err(String::clone)?)?;
+        self.points.begin();
         self.counted.install(agent, jni, &options.causal.points())?;
         self.target_locks.want(&options.causal.targets);
         self.off_cpu.forget();

@@ -44,9 +44,16 @@ pub fn visits(point: usize) -> u64 {
 
 /// Names of the points. They keep their numbers for the life of the process,
 /// since code that counts may go on running.
-#[derive(Default)]
 pub struct Points {
     names: Mutex<Vec<Arc<str>>>,
+    /// Visits of each point before the recording.
+    before: Mutex<[u64; POINTS]>,
+}
+
+impl Default for Points {
+    fn default() -> Points {
+        Points { names: Mutex::default(), before: Mutex::new([0; POINTS]) }
+    }
 }
 
 impl Points {
@@ -74,10 +81,16 @@ impl Points {
         at.map_or(0, |at| visits(at + 1))
     }
 
-    /// All points and their visits so far.
+    /// A recording begins: visits until now were those of others.
+    pub fn begin(&self) {
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = std::array::from_fn(visits);
+    }
+
+    /// All points, those of earlier recordings too, and their visits in this one.
     pub fn all(&self) -> Vec<(Arc<str>, u64)> {
-        let names = self.lock();
-        names.iter().enumerate().map(|(at, name)| (name.clone(), visits(at + 1))).collect()
+        let before = *self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let visits = (1..).zip(before.into_iter().skip(1)).map(|(point, before)| visits(point).saturating_sub(before));
+        self.lock().iter().cloned().zip(visits).collect()
     }
 }
 
@@ -99,6 +112,19 @@ mod tests {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(visits(63), 80_000);
         visit(64);
+    }
+
+    #[test]
+    fn what_earlier_recordings_visited_is_not_counted() {
+        let points = Points::default();
+        (0..60).for_each(|i| assert_eq!(points.number(&format!("p{i}")), i + 1));
+        let of_the_last = || points.all().last().map(|(_, visits)| *visits);
+        visit(60);
+        assert_eq!(of_the_last(), Some(1));
+        points.begin();
+        assert_eq!(of_the_last(), Some(0));
+        visit(60);
+        assert_eq!(of_the_last(), Some(1));
     }
 
     #[test]

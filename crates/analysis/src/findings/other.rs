@@ -251,7 +251,8 @@ pub(super) fn nothing(report: &Report) -> Finding {
     };
     let text = match (report.contentions, report.ledger.active_ns()) {
         (0, _) => format!(
-            "No thread was blocked on a {lock} in {} ({}).",
+            "{} was blocked on a {lock} in {} ({}).",
+            report.selection.no_thread(),
             DurationNs(report.duration_ns),
             count(report.threads, "application thread"),
         ),

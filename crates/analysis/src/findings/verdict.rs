@@ -64,7 +64,7 @@ pub(super) fn verdict(report: &Report) -> String {
         };
     }
     if active == 0 {
-        return with_never_woken(report, "No bottleneck: no thread of the application was active.".to_owned());
+        return with_never_woken(report, report.selection.none_active());
     }
     let unknown = part(ledger.ns(EntryKind::Unknown));
     if unknown >= BOUND {
@@ -73,12 +73,9 @@ pub(super) fn verdict(report: &Report) -> String {
     let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
     let none = match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
         Some((spent, saying)) => saying.replacen("{}", &percent(spent), 1),
-        None => format!(
-            "No bottleneck: no lock, wait or lack of CPU costs {} of the active thread time or more.",
-            percent(MATTERS)
-        ),
+        None => format!(": no lock, wait or lack of CPU costs {} of the active thread time or more.", percent(MATTERS)),
     };
-    with_never_woken(report, none)
+    with_never_woken(report, report.selection.no_bottleneck(&none))
 }
 
 fn with_never_woken(report: &Report, said: String) -> String {
@@ -164,12 +161,12 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
 }
 
 /// Where threads can spend most of their active time although no lock and no wait matters, and
-/// how that is said of the share `{}`.
+/// how that is said of the share `{}`, after "No bottleneck".
 const ELSEWHERE: [(&[EntryKind], &str); 2] = [
-    (&[EntryKind::Cpu], "No bottleneck in locks or waits: threads execute code for {} of the active thread time."),
+    (&[EntryKind::Cpu], " in locks or waits: threads execute code for {} of the active thread time."),
     (
         &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        "No bottleneck in locks or waits: threads spend {} of the active thread time in sleep, I/O or native code.",
+        " in locks or waits: threads spend {} of the active thread time in sleep, I/O or native code.",
     ),
 ];
 

@@ -93,7 +93,7 @@ fn entries_add_up_to_the_threads_lifetime_on_every_recording() {
         let part = |n: u64| Some(Bound::SinceStart(DurationNs(length.0 * n / 4)));
         let ranges = [(None, None), (part(1), part(3)), (None, part(2))];
         for (from, to) in ranges {
-            for threads in [None, Some(ThreadFilter::new(|name| name.ends_with('3') || name.ends_with('1')))] {
+            for threads in [None, Some(ThreadFilter::new("some", |name| name.ends_with('3') || name.ends_with('1')))] {
                 let options = || Options { from, to, threads: threads.clone(), ..Options::default() };
                 let what = format!("play {number}, {from:?} to {to:?}, filtered: {}", threads.is_some());
                 check(&analyse(&plain, end, options()).ledger, &what);

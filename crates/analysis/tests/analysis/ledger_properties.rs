@@ -41,7 +41,7 @@ impl Way {
         let length = world.end().0 - START;
         let at = |percent: u8| Some(Bound::SinceStart(DurationNs(length * u64::from(percent) / 100)));
         let left_out = self.left_out;
-        let threads = left_out.map(|rest| ThreadFilter::new(move |name| number(name) % 3 != rest));
+        let threads = left_out.map(|rest| ThreadFilter::new("some", move |name| number(name) % 3 != rest));
         Options { from: at(self.range.0), to: at(self.range.1), threads, ..Options::default() }
     }
 

@@ -163,7 +163,7 @@ fn threads_groups_lines_and_ranges_are_told_apart_on_request() {
     let from = Some(Bound::SinceStart(DurationNs(MS)));
     let to = Some(Bound::SinceStart(DurationNs(2 * MS)));
     check(&tree(ProfileOptions { from, to, ..ProfileOptions::default() }), &["A.a 2 0", " A.b 2 2"]);
-    let threads = Some(ThreadFilter::new(|name| name == "main"));
+    let threads = Some(ThreadFilter::new("some", |name| name == "main"));
     check(&tree(ProfileOptions { threads, ..ProfileOptions::default() }), &["A.a 4 0", " A.b 4 4"]);
 }
 

@@ -278,7 +278,7 @@ fn places_of_parks_that_were_summed_up_are_no_loss() {
 #[test]
 fn a_thread_filter_looks_at_the_blocked() {
     let options = Options {
-        threads: Some(ThreadFilter::new(|name| name.ends_with("exec-1"))),
+        threads: Some(ThreadFilter::new("some", |name| name.ends_with("exec-1"))),
         ..by("contender-thread,owner-thread")
     };
     let report = analyse(HOT, options);

@@ -138,7 +138,7 @@ fn a_range_and_a_filter_choose_intervals_and_threads() {
     let options = Options {
         from: Some(Bound::SinceStart(DurationNs(S))),
         to: Some(Bound::SinceStart(DurationNs(3 * S))),
-        threads: Some(ThreadFilter::new(|name| name == "worker-1")),
+        threads: Some(ThreadFilter::new("some", |name| name == "worker-1")),
         ..Options::default()
     };
     let steal = report(&events, options).steal.unwrap();

@@ -35,7 +35,7 @@ Examples:
   headway run -o lock-%p.jfr.zst -- mvn -q test
   headway run --by owner-thread,lock -- ./start-server.sh
 
-Each JVM gets its own recording. The agent is appended to what
+Each JVM gets its own recording. The agent is added to what
 JAVA_TOOL_OPTIONS has already, so each JVM prints \"Picked up JAVA_TOOL_OPTIONS\" on
 standard error. The command's streams are not redirected; Headway prints the
 reports on standard error after the command has ended. The exit code is the
@@ -126,7 +126,7 @@ impl Run {
         let screen = Screen::stderr();
         if recordings.is_empty() {
             let note =
-                "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS";
+                "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS, or another `headway run` recorded it";
             terminal::note(&format!("{} {note}", screen.warning("headway:")));
             return self.capture.experiments.as_ref().map_or(DONE, |_| FAILURE);
         }
@@ -151,7 +151,8 @@ impl Run {
         analysed.sort_by_key(|recording| std::cmp::Reverse(recording.report.blocked_ns));
         for recording in &analysed {
             let is_quiet = recording.report.findings.iter().all(|finding| finding.kind == FindingKind::Nothing);
-            let text = match is_quiet && recording.report.contentions == 0 && recording.selection.is_everything() {
+            let text = match is_quiet && recording.report.contentions == 0 && recording.report.selection.is_everything()
+            {
                 true => render::one_line(recording, &screen),
                 false if self.breakdown.is_asked() => format!("\n{}", render::report(recording, &screen)),
                 false => format!("\n{}", render::brief(recording, &screen)),

@@ -4,7 +4,6 @@ use crate::error::Failure;
 use crate::quantity::{Moment, Span};
 use crate::recording::input;
 use crate::recording::progress::Progress;
-use crate::recording::selection::Selection;
 use crate::render::numbers;
 use headway_analysis::pressure::pressure_report::PressureReport;
 use headway_analysis::pressure::PressureOptions;
@@ -54,10 +53,16 @@ impl Default for Question {
     }
 }
 
+/// Counts the threads whose names match.
+pub fn by_name(names: &Regex) -> ThreadFilter {
+    let regex = names.clone();
+    ThreadFilter::new(names.as_str(), move |name| regex.is_match(name))
+}
+
 impl Question {
     fn options(&self, path: &Path) -> Result<Options, Failure> {
         let (from, to) = range(self.from, self.to, path)?;
-        let filter = self.threads.clone().map(|regex| ThreadFilter::new(move |name| regex.is_match(name)));
+        let filter = self.threads.as_ref().map(by_name);
         Ok(Options {
             by: self.by.clone(),
             min_duration: DurationNs(self.min_duration.map_or(0, |span| span.ns)),
@@ -171,8 +176,6 @@ pub struct Analysed {
     pub problems: Vec<String>,
     /// Rows of each level that are shown.
     pub top: usize,
-    /// Which threads it is about.
-    pub selection: Selection,
 }
 
 impl Analysed {
@@ -193,7 +196,7 @@ impl Analysed {
             }
             Err(problem) => problems.push(problem),
         });
-        let mut report = analysis.finish();
+        let report = analysis.finish();
         if let (Some(problem), false) = (problems.first(), has_content) {
             return Err(nothing_readable(path, problem));
         }
@@ -205,9 +208,7 @@ impl Analysed {
                     .into(),
             });
         }
-        let selection = Selection::new(&report, question.threads.as_ref());
-        selection.limit(&mut report);
-        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top, selection })
+        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top })
     }
 
     /// The failure of a damaged file whose readable part was shown.

@@ -7,4 +7,3 @@ pub mod input;
 pub mod output;
 pub mod profiled;
 pub mod progress;
-pub mod selection;

@@ -2,12 +2,12 @@
 
 use crate::error::Failure;
 use crate::quantity::Moment;
-use crate::recording::analysed::{is_content, nothing_readable, range, read_with_names, unreadable};
+use crate::recording::analysed::{by_name, is_content, nothing_readable, range, read_with_names, unreadable};
 use crate::recording::input;
 use crate::recording::progress::Progress;
 use crate::render::numbers;
 use headway_analysis::method::{Grouping, Measure, Profile, ProfileOptions, Profiler};
-use headway_analysis::{Analysis, Options, ThreadFilter};
+use headway_analysis::{Analysis, Options};
 use headway_jfr::{Reader, Summary};
 use regex::Regex;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ impl Profiled {
 impl ProfileQuestion {
     fn options(&self, path: &Path, measure: Measure) -> Result<ProfileOptions, Failure> {
         let (from, to) = range(self.from, self.to, path)?;
-        let filter = self.threads.clone().map(|regex| ThreadFilter::new(move |name| regex.is_match(name)));
+        let filter = self.threads.as_ref().map(by_name);
         Ok(ProfileOptions {
             measure,
             grouping: self.grouping,

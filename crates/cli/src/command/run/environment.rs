@@ -16,12 +16,16 @@ pub fn tool_options(library: &Path, options: &AgentOptions) -> Result<String, Fa
     let before = std::env::var_os(VARIABLE).unwrap_or_default();
     let before =
         before.to_str().ok_or_else(|| Failure::Usage(format!("the environment variable {VARIABLE} is not UTF-8")))?;
-    Ok(appended(before, &agent))
+    Ok(with_agent(before, &agent))
 }
 
-fn appended(before: &str, agent: &str) -> String {
+/// The agent comes last. But where the variable loads Headway already, it comes first: what the agent is loaded with
+/// first is what counts.
+fn with_agent(before: &str, agent: &str) -> String {
+    let loads_headway = |word: &str| word.starts_with("-agent") && word.contains("headway");
     match before.trim() {
         "" => agent.to_owned(),
+        before if before.split_whitespace().any(loads_headway) => format!("{agent} {before}"),
         before => format!("{before} {agent}"),
     }
 }
@@ -61,7 +65,9 @@ mod tests {
 
     #[test]
     fn what_was_set_before_stays() {
-        assert_eq!(appended("", "-agentpath:x"), "-agentpath:x");
-        assert_eq!(appended("-Xmx1g ", "-agentpath:x"), "-Xmx1g -agentpath:x");
+        assert_eq!(with_agent("", "-agentpath:x"), "-agentpath:x");
+        assert_eq!(with_agent("-Xmx1g ", "-agentpath:x"), "-Xmx1g -agentpath:x");
+        let loaded = "-Xmx1g -agentpath:/opt/libheadway.so=name=a";
+        assert_eq!(with_agent(loaded, "-agentpath:x"), format!("-agentpath:x {loaded}"));
     }
 }
