@@ -90,6 +90,9 @@ pub struct DrainHandle {
     thread: Option<JoinHandle<()>>,
 }
 
+/// How long `status` waits for what has been found: the draining thread may have little of a CPU.
+const FINDINGS_WITHIN: Duration = Duration::from_secs(2);
+const GONE: &str = "the draining thread is gone";
 /// There is no end in sight.
 const NOT_YET: u64 = u64::MAX;
 /// Share of the time for the end in which events are read; then it is written.
@@ -101,20 +104,21 @@ impl DrainHandle {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Copies the last minutes to a file, and gives the name it got.
-    pub fn dump(&self, path: PathBuf, if_taken: IfTaken) -> Result<PathBuf, String> {
-        let gone = || "the draining thread is gone".to_owned();
+    /// Has the last minutes copied to a file, whose name is the answer. It may take long: do not wait for it with a
+    /// lock in hand that the recording's end needs.
+    pub fn dump(&self, path: PathBuf, if_taken: IfTaken) -> impl FnOnce() -> Result<PathBuf, String> {
         let (answer, answered) = mpsc::channel();
-        self.requests.send(Request::Dump(path, if_taken, answer)).map_err(|_| gone())?;
-        answered.recv().map_err(|_| gone())?
+        // Whether the thread is there shows in its answer.
+        let _ = self.requests.send(Request::Dump(path, if_taken, answer));
+        move || answered.recv().map_err(|_| GONE.to_owned())?
     }
 
     /// What has been found so far, most costly first; empty if the draining
-    /// thread is gone.
+    /// thread is gone, or too busy to say it soon.
     pub fn findings(&self) -> Vec<String> {
         let (answer, answered) = mpsc::channel();
         let asked = self.requests.send(Request::Findings(answer));
-        asked.ok().and_then(|()| answered.recv().ok()).unwrap_or_default()
+        asked.ok().and_then(|()| answered.recv_timeout(FINDINGS_WITHIN).ok()).unwrap_or_default()
     }
 
     /// Reads who owns the locks of contentions that go on, while it is recorded whether they do.
@@ -129,15 +133,14 @@ impl DrainHandle {
     /// Puts a picture of now into a file, interval after interval, as long as
     /// somebody watches.
     pub fn publish_to(&self, file: PathBuf) -> Result<(), String> {
-        self.requests.send(Request::Live(file)).map_err(|_| "the draining thread is gone".to_owned())
+        self.requests.send(Request::Live(file)).map_err(|_| GONE.to_owned())
     }
 
-    /// The park statistics up to now.
-    pub fn parks(&self, wish: Wish) -> Result<ParkStatisticsReport, String> {
-        let gone = || "the draining thread is gone".to_owned();
+    /// Has the park statistics up to now taken, which are the answer. Wait for it as for [`Self::dump`].
+    pub fn parks(&self, wish: Wish) -> impl FnOnce() -> Result<ParkStatisticsReport, String> {
         let (answer, answered) = mpsc::channel();
-        self.requests.send(Request::Parks(wish, answer)).map_err(|_| gone())?;
-        answered.recv().map_err(|_| gone())?
+        let _ = self.requests.send(Request::Parks(wish, answer));
+        move || answered.recv().map_err(|_| GONE.to_owned())?
     }
 
     /// Drains one last time and finishes the file, as far as there is time: the rest

@@ -631,10 +631,12 @@ fn unfinished_sentence(session: &Session) -> String {
 
 fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     let (path, if_taken) = place(options);
-    let session = current();
-    let Some(session) = session.as_ref().filter(|session| session.path.is_some()) else { return not_recording(reply) };
-    let dumped = session.drain.dump(path, if_taken);
-    fill(agent, reply, session, &session.drain.recorded());
+    let is_recorded = |session: &&Session| session.path.is_some();
+    let begun = current().as_ref().filter(is_recorded).map(|session| session.drain.dump(path, if_taken));
+    let Some(dumped) = begun.map(|dumped| dumped()) else { return not_recording(reply) };
+    if let Some(session) = current().as_ref().filter(is_recorded) {
+        fill(agent, reply, session, &session.drain.recorded());
+    }
     match dumped {
         Ok(path) => reply.recording = Some(path.display().to_string()),
         Err(error) => {
@@ -671,7 +673,7 @@ fn count_parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut R
     }
     let wish = Wish { printing_threshold: options.park_print_threshold, free_on_print: options.park_free_on_print };
     let asked = current().as_ref().map(|session| session.drain.parks(wish));
-    match asked {
+    match asked.map(|parks| parks()) {
         Some(Ok(report)) => reply.parks = Some(report),
         Some(Err(error)) => {
             reply.error = Some(error);

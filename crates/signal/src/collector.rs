@@ -12,9 +12,12 @@
 //! * A thread's records keep their order over chunks. Each chunk names the
 //!   hand-out of the chunk before it; `visit` reads a chunk only if that one
 //!   has been drained, that is, if its generation has moved on. If not, it is
-//!   among the full ones (it was pushed before the newer chunk was shown), so
-//!   draining those and looking again settles it; that is tried a few times,
-//!   and each failure means that the thread has filled a whole chunk since.
+//!   among the full ones (it was pushed before the newer chunk was shown), and
+//!   `visit` reads nothing: the thread has filled a chunk since the last `drain`.
+//! * So `drain`, `visit` of every thread, `drain` reads all that was appended
+//!   before, and at most twice what the pool holds besides one chunk a thread,
+//!   however fast the threads append: their chunks of then are drained before,
+//!   visited, or full at the second drain.
 //! * A chunk of a thread that wrote nothing for some visits is taken back with
 //!   one exchange, which fails if the thread is just appending.
 //!
@@ -29,8 +32,8 @@ use crate::thread_buffer::{hand_out, ThreadBuffer};
 /// there are chunks enough.
 const IDLE_VISITS: u64 = if cfg!(loom) { 1 } else { 8 };
 
-/// How often a visit looks again because the thread took another chunk.
-const VISIT_TRIES: usize = 3;
+/// How often is drained for the chunk that a thread holds at its end.
+const CLOSE_TRIES: usize = 3;
 
 /// See the file's head.
 pub struct Collector<'p> {
@@ -58,9 +61,12 @@ impl<'p> Collector<'p> {
         chunks
     }
 
-    /// Gives what a thread has appended so far to `sink`, older chunks first.
+    /// Gives what a thread has appended so far to `sink`; nothing if it has filled a chunk since the last
+    /// [`drain`](Self::drain): the next one has it.
     pub fn visit(&mut self, buffer: &ThreadBuffer, sink: &mut impl FnMut(u64, &[u64])) {
-        if let Some(chunk) = self.chunk_of(buffer, sink) {
+        let current = buffer.current.load(Ordering::Acquire);
+        let chunk = current.checked_sub(1).map(|chunk| chunk as u32);
+        if let Some(chunk) = chunk.filter(|chunk| self.is_next(*chunk)) {
             let written = self.read(chunk, sink);
             if self.is_idle(buffer, chunk, written) {
                 self.take_back(buffer, chunk, sink);
@@ -87,7 +93,7 @@ impl<'p> Collector<'p> {
     /// The chunk in a thread's hand, once all earlier ones are drained. `None`
     /// if it has none, or fills chunks faster than they can be looked at.
     fn chunk_of(&mut self, buffer: &ThreadBuffer, sink: &mut impl FnMut(u64, &[u64])) -> Option<u32> {
-        for _ in 0..VISIT_TRIES {
+        for _ in 0..CLOSE_TRIES {
             let current = buffer.current.load(Ordering::Acquire);
             let chunk = current.checked_sub(1)? as u32;
             if self.is_next(chunk) {

@@ -7,6 +7,7 @@ use headway_signal::{
     ChainSet, ChunkSizes, LockSlot, LockTable, Lookup, MonitorTable, ParkCounts, Pool, Refused, ThreadBuffer,
 };
 use memory::region;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -69,6 +70,34 @@ fn every_record_arrives_once_in_order_or_is_counted() {
         let refused = buffer.take_refusals();
         assert_eq!(numbers.len() as u64 + refused.total(), RECORDS);
         assert_eq!(refused.full, refused.total());
+    }
+}
+
+/// However fast threads append, what is read at a time is bounded: here they append as much as is read.
+#[test]
+fn a_pass_over_all_threads_ends() {
+    let pool = Pool::new(region(100_000), 3);
+    let buffers: Vec<_> = (0..16).map(|_| ThreadBuffer::new()).collect();
+    buffers.iter().zip(1..).for_each(|(buffer, tag)| buffer.open(tag));
+    let (appended, read) = (Cell::new(0), Cell::new(0));
+    let append = || {
+        let number = appended.get();
+        appended.set(number + 1);
+        buffers[number as usize / 7 % buffers.len()].append(&pool, &record(1, number)).is_ok()
+    };
+    while append() {}
+    let mut sink = |_: u64, words: &[u64]| {
+        read.set(read.get() + words.len());
+        append();
+        append();
+    };
+    let mut collector = pool.collector().unwrap();
+    for _ in 0..3 {
+        read.set(0);
+        collector.drain(&mut sink);
+        buffers.iter().for_each(|buffer| collector.visit(buffer, &mut sink));
+        collector.drain(&mut sink);
+        assert!((1..=3 * 100_000).contains(&read.get()), "{}", read.get());
     }
 }
 

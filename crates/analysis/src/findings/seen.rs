@@ -21,6 +21,8 @@ const BY_PARKS: f64 = 0.9;
 const WORTH_SAYING: f64 = 0.3;
 /// A part of them that is said without a number.
 const MOSTLY: f64 = 0.5;
+/// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
+const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
 /// How much of the time samples cover is said where it is less than this part.
 const COVERED: f64 = 0.9;
 
@@ -100,6 +102,11 @@ impl Doing {
             true => String::new(),
             false => format!(", in {}", code(&self.outer)),
         }
+    }
+
+    /// True if the thread only waited for what others do.
+    fn is_select(&self) -> bool {
+        SELECTS.contains(&self.call.as_str())
     }
 
     fn called_from(&self) -> &'static str {
@@ -202,6 +209,11 @@ impl Doings {
     /// The same without numbers, if it is most of what was done.
     pub fn mostly(&self, who: &str) -> Option<String> {
         self.most().filter(|(_, part)| *part >= MOSTLY).map(|(doing, _)| doing.text(who))
+    }
+
+    /// True if what was mostly done was to wait for events.
+    pub fn are_idle(&self) -> bool {
+        self.most().is_some_and(|(doing, part)| part >= MOSTLY && doing.is_select())
     }
 
     /// The numbers behind it.

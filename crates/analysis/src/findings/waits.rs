@@ -164,6 +164,9 @@ pub(super) fn seen_in(
     (did, group.gist(method, others.as_ref(), names), group.stacks(names))
 }
 
+/// Who ended the waits had nothing to do until it did.
+const IDLE_HINT: &str = "To see what these threads did, record with `-e lock,steal,wall`.";
+
 /// What those did that others waited for.
 struct Others {
     doings: Doings,
@@ -177,6 +180,10 @@ impl Others {
     /// What they did, in a sentence.
     fn text(&self) -> Option<String> {
         match self.own {
+            None if self.doings.are_idle() => {
+                let did = self.doings.text(&self.who)?;
+                Some(format!("{did} It only passed on what other threads or the network did. {IDLE_HINT}"))
+            }
             None => self.doings.text(&self.who),
             Some(whose) => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who)),
         }
@@ -186,6 +193,12 @@ impl Others {
     fn mostly(&self, awaited: &str) -> Option<String> {
         let did = self.doings.mostly(&self.who)?;
         Some(match self.own {
+            None if self.doings.are_idle() => {
+                format!(
+                    "{} ended the waits, but was mostly idle itself: it waited for other threads or the network.",
+                    self.who
+                )
+            }
             None => format!("Meanwhile, {} was mostly {did}.", self.who),
             Some(whose) => format!("{} mostly {did}.", whose.were(awaited)),
         })
