@@ -253,6 +253,8 @@ pub enum FindingKind {
     Waiting,
     /// Threads were runnable and did not run.
     Environment,
+    /// Virtual threads kept their carriers while they parked.
+    Pinned,
     /// The VM paused all threads.
     Pauses,
     /// Where time went, by samples.

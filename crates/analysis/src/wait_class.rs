@@ -7,7 +7,7 @@
 
 use crate::aggregate::{share, Range};
 use crate::ledger::EntryKind;
-use crate::names::{Names, PathId, TextId};
+use crate::names::{Names, PathId, TextId, NO_OBJECT};
 use crate::park::Synchronizer;
 use crate::threads::Threads;
 use crate::waits::Site;
@@ -116,9 +116,14 @@ fn site_groups(site: &Site, names: &Names) -> Vec<String> {
 
 fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Range) -> EntryKind {
     let stack = Stack::new(site, names);
+    let ends_by_time = share(site.timed_out, site.count) >= BY_TIME;
     match site.synchronizer {
-        Synchronizer::Semaphore => return EntryKind::WaitPermit,
         _ if stack.is_idle_pool => return EntryKind::WaitWork,
+        Synchronizer::Semaphore => return EntryKind::WaitPermit,
+        // A worker waits in its own loop. Who calls a library that sleeps is held up by it, as by a rate limiter.
+        Synchronizer::Other if ends_by_time && stack.calls_library && names.text(site.class) == NO_OBJECT => {
+            return EntryKind::WaitTime;
+        }
         _ if stack.gives => return EntryKind::WaitPermit,
         _ => {}
     }
@@ -144,7 +149,7 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
         false => {
             let loops = site.count >= LOOP * site.threads.len() as u64;
             let alone = groups.iter().all(|group| !ended.is_waited_for(group));
-            let impatient = share(site.timed_out, site.count) >= BY_TIME && site.total_ns < IMPATIENT_NS * site.count;
+            let impatient = ends_by_time && site.total_ns < IMPATIENT_NS * site.count;
             let for_most = lives_here && loops && alone && !impatient;
             stack.is_shallow(SHALLOW) || (for_most && stack.is_shallow(SHALLOW_FOR_MOST))
         }
@@ -153,7 +158,7 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     if stack.is_service || (idle && may_be && (rendezvous || !for_one_thing)) {
         return EntryKind::WaitWork;
     }
-    match share(site.timed_out, site.count) >= BY_TIME {
+    match ends_by_time {
         true => EntryKind::WaitTime,
         false => EntryKind::WaitResult,
     }
@@ -169,6 +174,8 @@ struct Stack {
     gives: bool,
     /// Waits that housekeeping threads of the JDK are known for.
     is_service: bool,
+    /// The code that waits is another one's than that with which the thread begins.
+    calls_library: bool,
 }
 
 impl Stack {
@@ -195,6 +202,7 @@ impl Stack {
             is_idle_pool: parks && is_idle_pool(&texts),
             gives: site.path.is_some_and(|path| is_giving(path, names))
                 || texts.iter().any(|text| begins(text, &LIMITS)),
+            calls_library: own_code().next().zip(own_code().last()).is_some_and(|(a, b)| owner_of(a) != owner_of(b)),
             is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),
         }
     }
@@ -202,6 +210,12 @@ impl Stack {
     fn is_shallow(&self, most: usize) -> bool {
         self.own.is_some_and(|own| own <= most)
     }
+}
+
+/// The first two parts of a package's name, which say whose code it is.
+fn owner_of(method: &str) -> (Option<&str>, Option<&str>) {
+    let mut parts = method.split('.');
+    (parts.next(), parts.next())
 }
 
 const POOLS: [&str; 5] = [
@@ -212,14 +226,20 @@ const POOLS: [&str; 5] = [
     "java.util.concurrent.Executors$DelegatedExecutorService",
 ];
 /// Where pools that servers have instead of the JDK's wait for work.
-const POOLS_OF_SERVERS: [&str; 4] = [
+const POOLS_OF_SERVERS: [&str; 6] = [
     "io.netty.util.concurrent.SingleThreadEventExecutor.takeTask",
     "org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask",
     "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll",
     "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.reservedWait",
+    "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.waitForTask",
+    "jetbrains.exodus.core.execution.JobProcessorQueueAdapter.waitForJobs",
 ];
-/// Where the only thread that accepts connections waits until there are fewer: it looks idle, and clients wait.
-const LIMITS: [&str; 1] = ["org.apache.tomcat.util.threads.LimitLatch.countUpOrAwait"];
+/// Where threads wait until others have ended, that look idle: the only one that accepts connections, those that
+/// start a thread for each task.
+const LIMITS: [&str; 2] = [
+    "org.apache.tomcat.util.threads.LimitLatch.countUpOrAwait",
+    "org.springframework.util.ConcurrencyThrottleSupport.",
+];
 const MACHINERY: [&str; 6] = [
     "java.lang.Object.",
     "java.lang.Thread.run",

@@ -253,7 +253,7 @@ function useHasBlockedTime(): boolean {
 /** Why there is no blocked time to show: nothing of it was recorded, or the filter leaves it out. */
 export function NoBlockedTime() {
   const any = useHasBlockedTime();
-  if (!any) return <>The recording has no blocked time. Record with -e lock while the program is slow.</>;
+  if (!any) return <>The recording has no blocked time: no thread was blocked on a lock, or -e left locks out.</>;
   return (
     <>
       No blocked time in this range and filter; “Show all” removes both.
@@ -270,7 +270,7 @@ function NothingBlocked() {
       <p class="empty">
         {any
           ? "No blocked time in this range and filter. “Show all” removes them."
-          : "The recording has no contention. Record with -e lock while the program is slow to see who blocks whom."}
+          : "The recording has no contention: no thread was blocked on a lock, or -e left locks out. What else costs time is in the findings."}
       </p>
     </section>
   );

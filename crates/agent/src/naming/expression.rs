@@ -102,8 +102,12 @@ fn before_arguments<'b>(
     let descriptor = pool.descriptor(call.operand_u16(site.code)?)?;
     let count = arguments(&descriptor)?;
     let (rest, pushes) = before.split_at_checked(before.len().checked_sub(count)?)?;
-    let is_push = |i: &Instruction| matches!(i.opcode, 0x01..=b::ALOAD_3 | b::GETSTATIC);
     pushes.iter().all(is_push).then_some(rest)
+}
+
+/// True for what leaves one value on the stack and takes none.
+fn is_push(i: &Instruction) -> bool {
+    matches!(i.opcode, 0x01..=b::ALOAD_3 | b::GETSTATIC)
 }
 
 /// How many arguments a method takes: 2 for `(JLjava/util/concurrent/TimeUnit;)Z`.
@@ -155,14 +159,29 @@ fn name_of_stack_top(site: &Site<'_>, pool: &ConstantPool, before: &[Instruction
         }
         b::LDC => class_constant(pool, u16::from(last.operand_u8(site.code)?)),
         b::LDC_W => class_constant(pool, last.operand_u16(site.code)?),
-        b::AALOAD => {
-            let array = rest.iter().rev().find(|i| matches!(i.opcode, b::GETFIELD | b::GETSTATIC))?;
-            let (class, name) = pool.member(array.operand_u16(site.code)?)?;
-            Some(format!("{}.{name}[]", simple(&class)))
-        }
+        b::AALOAD => Some(format!("{}[]", name_of_array(site, pool, rest, depth)?)),
         b::ALOAD | b::ALOAD_0..=b::ALOAD_3 => name_of_local(site, pool, rest, last, depth),
         _ => None,
     }
+}
+
+/// Names the array of which an element is taken: the last of `before` left its place on the stack, below it is the array.
+fn name_of_array(site: &Site<'_>, pool: &ConstantPool, before: &[Instruction], depth: usize) -> Option<String> {
+    let (place, array) = before.split_last()?;
+    if is_push(place) {
+        return name_of_stack_top(site, pool, array, depth);
+    }
+    // Of what is on the stack for a computed place, only the array is one. What is stored before (into locals, arrays
+    // and fields) or popped is of another statement.
+    let is_store = |i: &Instruction| matches!(i.opcode, 0x36..=0x58 | b::PUTSTATIC | 0xb5);
+    let is_array = |i: &Instruction| {
+        let has_type = matches!(i.opcode, b::GETFIELD | b::GETSTATIC | b::INVOKEVIRTUAL..=b::INVOKEINTERFACE);
+        let descriptor = i.operand_u16(site.code).filter(|_| has_type).and_then(|index| pool.descriptor(index));
+        descriptor.is_some_and(|text| text.rsplit(')').next().is_some_and(|result| result.starts_with('[')))
+    };
+    let begin = before.iter().rposition(is_store).map_or(0, |store| store + 1);
+    let array = before.iter().rposition(is_array).filter(|at| *at >= begin)?;
+    name_of_stack_top(site, pool, before.get(..=array)?, depth)
 }
 
 fn name_of_local(
@@ -246,6 +265,17 @@ mod tests {
         check(&with_tail(&[b::LDC, 2]), Some("Inventory.class"));
         check(&with_tail(&[b::ALOAD_0, b::INVOKEVIRTUAL, 0, 7]), Some("Inventory.lock()"));
         check(&with_tail(&[b::ALOAD_0, b::GETFIELD, 0, 6, 0x03, b::AALOAD]), Some("Inventory.lock[]"));
+    }
+
+    #[test]
+    fn the_array_of_a_computed_element_is_told_from_what_else_is_on_the_stack() {
+        // INSTANCE is put aside first: Kotlin compiles calls of an object's inline function so.
+        let aside = [b::GETSTATIC, 0, 6, b::ASTORE, 5];
+        let element = [b::ALOAD_0, b::INVOKEVIRTUAL, 0, 7, 0x15, 4, b::AALOAD];
+        check(&with_tail(&[&aside[..], &element].concat()), Some("Inventory.lock()[]"));
+        // locks[hash & mask]: neither field is known to be an array here, and nothing is made up.
+        let masked = [b::ALOAD_0, b::GETFIELD, 0, 6, b::ALOAD_0, b::GETFIELD, 0, 6, 0x15, 4, 0x7e, b::AALOAD];
+        check(&with_tail(&masked), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod gist;
 mod locks;
 mod other;
 mod phases;
+mod pinned;
 mod seen;
 mod steal;
 mod stragglers;
@@ -151,6 +152,7 @@ pub(crate) fn find(
     ranked.extend(phases::find(report, grounds, &covered_locks));
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));
+    ranked.extend(pinned::find(report));
     ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     #[cfg(feature = "advice")]
     crate::advice::give(&mut ranked);

@@ -195,6 +195,10 @@ fn spent_alone(finding: &Finding, amount: &str) -> String {
         }
         FindingKind::WaitFor => time(&format!("blocked because of {}, directly or through other locks", gist.awaited)),
         FindingKind::Waiting | FindingKind::Straggler => time(&gist.waiting(subject)),
+        FindingKind::Pinned => {
+            let by = if subject.is_empty() { String::new() } else { format!(", mostly by {subject}") };
+            format!("Virtual threads kept their carriers while they parked, for {amount}: they were pinned{by}.")
+        }
         FindingKind::Pauses => format!("Pauses of {} took {amount}.", gist.awaited),
         FindingKind::Environment => time("waiting for a CPU"),
         FindingKind::Parks => time("parked on a lock of java.util.concurrent"),

@@ -164,6 +164,8 @@ pub(super) fn seen_in(
     (did, group.gist(method, others.as_ref(), names), group.stacks(names))
 }
 
+/// Part of the waited time that threads ended, from which on it is said what they did.
+const OF_MANY: f64 = 0.3;
 /// Who ended the waits had nothing to do until it did.
 const IDLE_HINT: &str = "To see what these threads did, record with `-e lock,steal,wall`.";
 
@@ -174,6 +176,7 @@ struct Others {
     who: String,
     /// Which threads of the waiters' own group; `None` if it is another one.
     own: Option<Whose>,
+    group: TextId,
 }
 
 impl Others {
@@ -267,7 +270,8 @@ impl Group {
         let from = from.filter(|(_, from)| from != "Thread.run");
         let from = from.map_or_else(String::new, |(called, from)| format!(", {called} {},", code(&from)));
         let said = |others: Others| others.text().map(|did| (others, did));
-        let direct = self.seen(names, &self.enders(), Whose::WaitedFor).and_then(said);
+        let direct = self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(others.group));
+        let direct = direct.and_then(said);
         // What those did that had it says more than who woke a helper.
         let woken = if direct.is_none() { helper() } else { None };
         let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
@@ -551,7 +555,13 @@ impl Group {
         let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
         let own = own.contains(names.text(group)).then_some(whose);
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
-        Some(Others { doings, who: code(&who), own })
+        Some(Others { doings, who: code(&who), own, group })
+    }
+
+    /// True if such threads ended more than a small part of the waits: what a few did says nothing of the others.
+    fn is_of_many(&self, group: TextId) -> bool {
+        let by = self.ended_by_group();
+        share(by.get(&group).copied().unwrap_or(0), by.values().sum()) >= OF_MANY
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {

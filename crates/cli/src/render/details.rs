@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 /// Fewest columns for a name, even where that makes lines too long.
 const LEAST_ROOM: usize = 20;
-/// What stands before a caller.
-const BELOW: &str = "  called from ";
+/// What stands before a caller, and before what the method called.
+const BELOW: (&str, &str) = ("  called from ", "  by ");
 
 /// Writes waits, parks and pauses, where there are any.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
@@ -64,8 +64,9 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
         let room = screen.width.saturating_sub(line.len() + idle.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.method, room, screen), screen.faint(idle));
         if let Some(caller) = caller {
-            let room = screen.width.saturating_sub(line.len() + BELOW.len()).max(LEAST_ROOM);
-            let _ = writeln!(out, "{}{BELOW}{}", " ".repeat(line.len()), prose::fitted(caller, room, screen));
+            let below = if is_within(site, caller) { BELOW.1 } else { BELOW.0 };
+            let room = screen.width.saturating_sub(line.len() + below.len()).max(LEAST_ROOM);
+            let _ = writeln!(out, "{}{below}{}", " ".repeat(line.len()), prose::fitted(caller, room, screen));
         }
         let lock = prose::fitted(&site.lock, screen.width.saturating_sub(line.len() + 3).max(LEAST_ROOM), screen);
         let how = format!("on {lock}{}{}", endings(site), ended_by(site));
@@ -74,6 +75,13 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
         }
     }
     more(sites.len(), top, screen, out);
+}
+
+/// True if the place's method called this one.
+fn is_within(site: &WaitSite, frame: &str) -> bool {
+    let method = |frame: &String| frame.rsplit_once(':').map_or(frame.as_str(), |(method, _)| method) == site.method;
+    let at = |is_it: &dyn Fn(&String) -> bool| site.stack.iter().position(is_it);
+    at(&|one| one == frame).zip(at(&method)).is_some_and(|(frame, method)| frame < method)
 }
 
 /// For each place the innermost frame with which its stack is no other's of the same method;
@@ -215,5 +223,13 @@ mod tests {
         let apart = callers_apart(&sites);
         assert_eq!(apart[..4], [Some("order"), Some("pay"), Some("b"), None]);
         assert_eq!(apart[4], None, "its whole stack is the beginning of others");
+    }
+
+    #[test]
+    fn what_a_method_called_is_no_caller() {
+        let stack = ["LockSupport.park:3", "Jobs.wait:7", "Jobs.run:5"].map(str::to_owned).to_vec();
+        let site = WaitSite { method: "Jobs.wait".to_owned(), stack, ..WaitSite::default() };
+        assert!(is_within(&site, "LockSupport.park:3"));
+        assert!(!is_within(&site, "Jobs.run:5") && !is_within(&site, "Jobs.wait:7"));
     }
 }
