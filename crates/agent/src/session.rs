@@ -20,6 +20,7 @@ use crate::{clock, found_waiting, process, recompile, thread_events, vm};
 use headway_jfr::IfTaken;
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
+use headway_sample::task;
 use regex_lite::Regex;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,8 @@ pub enum StartError {
     Unsuitable(String),
     /// The thread filter is no regular expression.
     BadFilter(String),
+    /// The process may open so few files more.
+    Files(u64),
     /// The buffers cannot be as large as that.
     Memory(String),
     /// There can be no experiments, or not with this progress point.
@@ -112,6 +115,11 @@ impl fmt::Display for StartError {
             }
             StartError::Output(reason) => write!(f, "cannot create the recording: {reason}"),
             StartError::Unsuitable(reason) | StartError::Memory(reason) => f.write_str(reason),
+            StartError::Files(spare) => write!(
+                f,
+                "the process can open only {spare} more files, and a recording needs {LEAST_FILES}: \
+                 let it have more open files (ulimit -n), or close some"
+            ),
             StartError::BadFilter(reason) => {
                 write!(f, "the thread filter is no regular expression: {reason}")
             }
@@ -163,6 +171,8 @@ const UPKEEP: [EventKind; 4] =
 /// they die, which gives the places of their locks back.
 const UNTIL_DETACH: [EventKind; 3] = [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::VmDeath];
 
+/// Files that a process must be able to open for a recording to begin: for itself and for the program.
+const LEAST_FILES: u64 = 40;
 /// Share of the time for the end of a recording in which the last samples are awaited.
 const AWAITING_SAMPLES: f64 = 0.3;
 /// Share of the time for the end of a recording that is used when the VM dies: the
@@ -242,6 +252,10 @@ fn begin(
     }
     if let Some(path) = still_written() {
         return Err(StartError::StillWriting(path));
+    }
+    let spare = task::spare_files();
+    if spare < LEAST_FILES {
+        return Err(StartError::Files(spare));
     }
     let filter = options.threads.as_deref().map(Regex::new).transpose();
     let filter = filter.map_err(|e| StartError::BadFilter(e.to_string()))?;

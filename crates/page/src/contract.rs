@@ -604,8 +604,7 @@ pub struct Facts {
     pub samples_weighted: bool,
     /// Stretches that were added up per interval because there were too many.
     pub summed: u64,
-    /// Length of those intervals: a range of whole ones has exact totals by thread, lock
-    /// and kind. 0 if nothing was added up.
+    /// Length of those intervals: a range of whole ones has exact totals by thread, lock and kind. 0 if there are none.
     pub base_ns: u64,
     /// Length of the intervals in which the stacks of what was added up are kept.
     pub stacks_ns: u64,

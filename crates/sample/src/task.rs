@@ -43,6 +43,18 @@ pub fn most_files() -> u64 {
     }
 }
 
+/// Files that this process can open still: as many as it may, where it cannot be seen which it has.
+pub fn spare_files() -> u64 {
+    let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    most_files().saturating_sub(open as u64)
+}
+
+/// Files that a profiler may keep open at once: a `part`th of what the process may have, and at most a quarter of what
+/// it has left now. The program's own come first.
+pub fn files_to_keep(part: u64) -> u64 {
+    (most_files() / part.max(1)).min(spare_files() / 4)
+}
+
 /// Asks that the current thread run as soon as it has something to do: at the lowest
 /// real-time priority, or above the one that the process has already. Where that is
 /// not allowed it asks for more than others, else it waits its turn. For a thread that

@@ -643,8 +643,7 @@ samplesWeighted: boolean,
  */
 summed: number, 
 /**
- * Length of those intervals: a range of whole ones has exact totals by thread, lock
- * and kind. 0 if nothing was added up.
+ * Length of those intervals: a range of whole ones has exact totals by thread, lock and kind. 0 if there are none.
  */
 baseNs: number, 
 /**

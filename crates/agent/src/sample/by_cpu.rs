@@ -11,7 +11,7 @@ use std::io;
 /// Most open files, as the kernel keeps more than a kilobyte for each.
 const MAX_EVENTS: usize = 8_192;
 /// Part of the files that the process may open.
-const PART_OF_FILES: u64 = 8;
+pub(super) const PART_OF_FILES: u64 = 8;
 
 /// The processors' rings.
 pub struct Rings {
@@ -47,7 +47,7 @@ impl Rings {
                 opened => break opened?,
             }
         };
-        let files = usize::try_from(task::most_files() / PART_OF_FILES).unwrap_or(MAX_EVENTS);
+        let files = usize::try_from(task::files_to_keep(PART_OF_FILES)).unwrap_or(MAX_EVENTS);
         Ok(Rings { rings, budget: files.min(MAX_EVENTS), open: 0 })
     }
 

@@ -6,10 +6,11 @@
 //! with what most need, and gets new events once its stack was seen to be deeper; its
 //! samples until then are cut off.
 
-use super::by_cpu::{Events, Rings};
+use super::by_cpu::{Events, Rings, PART_OF_FILES};
 use super::plan::{self, Plan, Source};
 use super::subjects::Subject;
 use headway_sample::perf::{Config, Record, Ring, Sample};
+use headway_sample::task;
 use headway_sample::timer::{Handler, Take, Timer};
 use std::collections::HashMap;
 use std::io;
@@ -85,6 +86,8 @@ pub struct Sources {
     /// Declared behind the timers: it must outlive them.
     handler: Option<Handler>,
     bytes: usize,
+    /// Threads that may have a ring of their own, which is a file; and those that have.
+    ring_files: (u64, u64),
     /// Threads whose stack was found to be deep, those that ended too.
     deep: usize,
     /// All threads that the kernel samples, or did.
@@ -112,7 +115,9 @@ impl Sources {
         for ring in shared.iter().flat_map(Rings::rings) {
             readiness.as_ref().map_or(Ok(()), |readiness| readiness.watch(ring))?;
         }
-        Ok(Sources { plan, threads: HashMap::new(), shared, readiness, handler, bytes: 0, deep: 0, opened: 0 })
+        let ring_files = (task::files_to_keep(PART_OF_FILES), 0);
+        let threads = HashMap::new();
+        Ok(Sources { plan, threads, shared, readiness, handler, bytes: 0, ring_files, deep: 0, opened: 0 })
     }
 
     /// True if this thread is sampled as what it is.
@@ -180,7 +185,8 @@ impl Sources {
             (false, false) => (plan::STACK_BYTES, plan::SMALL_RING_BYTES),
             (false, true) => (plan::DEEP_STACK_BYTES, 2 * plan::SMALL_RING_BYTES),
         };
-        if self.bytes + ring_bytes > plan::ALL_RINGS_BYTES {
+        let (may_have, has) = self.ring_files;
+        if self.bytes + ring_bytes > plan::ALL_RINGS_BYTES || has >= may_have {
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
         let eager = self.plan.eager && subject.is_java();
@@ -222,10 +228,12 @@ impl Sources {
     fn put(&mut self, subject: Subject, means: Means) -> Option<Means> {
         if let Means::Ring(ring) = &means {
             self.bytes += ring.memory_bytes();
+            self.ring_files.1 += 1;
         }
         let (_, before) = self.threads.insert(subject.os_id, (subject, means))?;
         if let Means::Ring(ring) = &before {
             self.bytes -= ring.memory_bytes().min(self.bytes);
+            self.ring_files.1 = self.ring_files.1.saturating_sub(1);
         }
         Some(before)
     }
@@ -259,7 +267,10 @@ impl Sources {
 
     fn remove(&mut self, os_id: u32) {
         match self.threads.remove(&os_id) {
-            Some((_, Means::Ring(ring))) => self.bytes -= ring.memory_bytes().min(self.bytes),
+            Some((_, Means::Ring(ring))) => {
+                self.bytes -= ring.memory_bytes().min(self.bytes);
+                self.ring_files.1 = self.ring_files.1.saturating_sub(1);
+            }
             Some((_, Means::Events(events))) => self.close(events),
             _ => {}
         }

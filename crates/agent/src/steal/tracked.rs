@@ -13,6 +13,7 @@ use crate::state::Ended;
 use headway_host::{task, KeptFile, Root};
 use headway_model::event::ThreadTime;
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
+use headway_sample::task::files_to_keep;
 use std::collections::{HashMap, HashSet};
 
 /// For each thread, the time that must have passed since the process's clock
@@ -99,7 +100,7 @@ impl<C: Clocks> Tracked<C> {
             natives: HashSet::new(),
             java: HashSet::new(),
             files: 0,
-            most_files: MOST_FILES.min(file_limit() / PART_OF_FILES),
+            most_files: MOST_FILES.min(files_to_keep(PART_OF_FILES)),
             samples: 0,
             process_ns: 0,
             process_read: TimeNs(0),
@@ -357,14 +358,4 @@ fn difference(samples: u64, before: Option<u64>, cpu_ns: u64, wait_ns: u64, inte
 
 fn as_signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
-}
-
-/// How many files the process may open.
-fn file_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a valid place to write to.
-    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } {
-        0 => limit.rlim_cur,
-        _ => 0,
-    }
 }

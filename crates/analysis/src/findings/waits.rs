@@ -165,7 +165,7 @@ pub(super) fn seen_in(
 }
 
 /// Part of the waited time that threads ended, from which on it is said what they did.
-const OF_MANY: f64 = 0.3;
+const OF_MANY: f64 = 0.5;
 /// Who ended the waits had nothing to do until it did.
 const IDLE_HINT: &str = "To see what these threads did, record with `-e lock,steal,wall`.";
 

@@ -333,12 +333,16 @@ impl Names {
         own.map(|frame| frame.name).or_else(|| self.acting_method(path))
     }
 
-    /// Index of the first frame that is not waiting machinery; 0 if all are.
+    /// Index of the first frame that is not waiting machinery; 0 if all are. A helper that only releases a lock of
+    /// `java.util.concurrent`, `Session.unlock`, is machinery, too: its caller had the lock.
     pub fn skip_machinery(&self, frames: &[PathFrame]) -> usize {
-        frames
-            .iter()
-            .position(|frame| self.method_name(frame.name).is_some_and(|name| !self.is_machinery(&name.full)))
-            .unwrap_or(0)
+        let full = |frame: &PathFrame| self.method_name(frame.name).map(|name| name.full.as_str());
+        let own = |frame: &PathFrame| full(frame).is_some_and(|full| !self.is_machinery(full));
+        let at = frames.iter().position(own).unwrap_or(0);
+        let is_helper = |frame: &PathFrame| full(frame).is_some_and(releases);
+        let helpers = frames.iter().skip(at).take_while(|frame| at > 0 && is_helper(frame)).count();
+        let is_there = |at: usize| frames.get(at).is_some_and(own);
+        (at..=at + helpers).rfind(|at| is_there(*at)).unwrap_or(at)
     }
 
     fn is_machinery(&self, full: &str) -> bool {
@@ -542,6 +546,11 @@ fn is_synchronizer(rest: &str) -> bool {
     }
     let outer = rest.split(['.', '$']).next().unwrap_or(rest);
     outer.ends_with("Queue") || outer.ends_with("Deque") || CLASSES.contains(&outer)
+}
+
+/// True for a method whose name says that it releases a lock.
+fn releases(full: &str) -> bool {
+    full.rsplit('.').next().is_some_and(|method| method.starts_with("unlock"))
 }
 
 /// True for a method of a developer's own synchronizer of this class: any of
