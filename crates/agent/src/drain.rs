@@ -13,6 +13,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::counted::Counted;
 use crate::ending::{Deadline, Ended};
+use crate::large_blocks;
 use crate::long_contentions::{LongContentions, Which};
 use crate::masked_signals::MaskedSignals;
 use crate::minimum_duration::Shorts;
@@ -29,7 +30,7 @@ use crate::thread_events::blocked_throughout;
 use govern::Governor;
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{IfTaken, RecordingWriter};
-use headway_model::event::{RecordingInfo, Sampling, SelfCost};
+use headway_model::event::{Degraded, RecordingInfo, Sampling, SelfCost};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use output::writer_config;
 use retain::{forget, CodeIds, Dying, Kept};
@@ -203,6 +204,7 @@ pub struct Drain {
     flushes: u64,
     /// Since when the file cannot be written, and why.
     unwritable: Option<(TimeNs, String)>,
+    told_no_memory: bool,
     /// Why it could not be written the last time.
     problem: Option<String>,
     /// All that happened before was taken.
@@ -265,6 +267,7 @@ impl Drain {
             spent_before: Spent::so_far(agent),
             flushes: 0,
             unwritable: None,
+            told_no_memory: false,
             problem: None,
             drained_to: start,
             monitors: options.wants("monitor"),
@@ -352,6 +355,15 @@ impl Drain {
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 
+    /// Says once that the process has no memory left.
+    fn tell_no_memory(&mut self) {
+        const NO_MEMORY: &str = "the process had no memory left, at least for a while: events are missing";
+        if !std::mem::replace(&mut self.told_no_memory, true) {
+            self.recorded.notes.push(format!("In the recording, {NO_MEMORY}."));
+            self.take_event(&Event::Degraded(Degraded { mechanism: "recording".into(), reason: NO_MEMORY.into() }));
+        }
+    }
+
     fn dump(&mut self, path: &Path, if_taken: IfTaken) -> Result<PathBuf, String> {
         let writer = self.writer.as_mut().ok_or("nothing is recorded")?;
         let limits = (self.max_size, self.max_age);
@@ -366,6 +378,9 @@ impl Drain {
 
     /// Takes everything up to now and brings it into the file.
     fn flush(&mut self) {
+        if !large_blocks::has_recovered() {
+            return self.tell_no_memory(); // threads count what they cannot append
+        }
         let watermark = self.drain_all(false);
         self.tell_transactions(watermark, false);
         let is_minute = self.flushes % FLUSHES_PER_MINUTE == FLUSHES_PER_MINUTE - 1;
@@ -396,6 +411,11 @@ impl Drain {
     }
 
     fn finish(mut self) -> Recorded {
+        if !large_blocks::has_recovered() {
+            let why = "the process had no memory left to write the end of the recording";
+            self.recorded.error = Some(why.to_owned());
+            return std::mem::take(&mut self.recorded);
+        }
         let watermark = self.drain_all(true);
         let agent = self.agent;
         let mut batch = std::mem::take(&mut self.batch);

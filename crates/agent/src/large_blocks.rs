@@ -12,8 +12,14 @@
 //! core), and each arena keeps what its recordings needed most. The lower the border,
 //! the less: 500 recordings left 3.9 MB with 64 KB, 2.7 with 16 KB, 2.1 with 8 KB.
 
+//!
+//! Where there is no memory any more, Rust ends the process. So there is a reserve, which is used then: it lasts
+//! until the recording has noticed and takes in no more events ([`is_short`]).
+
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Blocks from this size on are mapped; the kernel's part in it, two calls and
 /// the faults of fresh pages, is then small beside their use: the agent's threads
@@ -28,6 +34,104 @@ pub struct LargeBlocks;
 
 #[global_allocator]
 static ALLOCATOR: LargeBlocks = LargeBlocks;
+
+/// Bytes of the reserve. Untouched, they are no memory.
+const RESERVE_BYTES: usize = 16 << 20;
+
+#[repr(C, align(4096))]
+struct Reserve(UnsafeCell<[u8; RESERVE_BYTES]>);
+
+// SAFETY: each byte is given out once, to one caller.
+unsafe impl Sync for Reserve {}
+
+static RESERVE: Reserve = Reserve(UnsafeCell::new([0; RESERVE_BYTES]));
+/// Where the rest of it begins, and above [`BLOCKS_SHIFT`] how many blocks are in use. What is freed comes back if it
+/// was the last one, and all of it with the last block in use.
+static USED: AtomicU64 = AtomicU64::new(0);
+const BLOCKS_SHIFT: u32 = 32;
+const BLOCK: u64 = 1 << BLOCKS_SHIFT;
+
+fn used_bytes(used: u64) -> usize {
+    (used & (BLOCK - 1)) as usize
+}
+
+static SHORT: AtomicBool = AtomicBool::new(false);
+
+/// True once the process had no memory for the agent.
+#[inline]
+pub fn is_short() -> bool {
+    SHORT.load(Ordering::Relaxed)
+}
+
+/// True if there is memory, again or still, and enough of the reserve.
+pub fn has_recovered() -> bool {
+    if !is_short() {
+        return true;
+    }
+    let probe = map(RESERVE_BYTES);
+    if probe.is_null() || used_bytes(USED.load(Ordering::Relaxed)) > RESERVE_BYTES / 2 {
+        return false;
+    }
+    // SAFETY: it was mapped with this size, and nobody has it.
+    unsafe { libc::munmap(probe.cast(), RESERVE_BYTES) };
+    SHORT.store(false, Ordering::Relaxed);
+    true
+}
+
+/// A zeroed block of the reserve; null if that is used up, or the alignment is none of a page at most.
+#[cold]
+fn reserved(layout: Layout) -> *mut u8 {
+    SHORT.store(true, Ordering::Relaxed);
+    let begin = |used: u64| used_bytes(used).next_multiple_of(layout.align());
+    let next = |used: u64| {
+        let end = begin(used).checked_add(layout.size())?;
+        let fits = layout.align() <= PAGE_BYTES && end <= RESERVE_BYTES;
+        fits.then_some(((used >> BLOCKS_SHIFT) + 1) << BLOCKS_SHIFT | end as u64)
+    };
+    let Ok(used) = USED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) else { return ptr::null_mut() };
+    // SAFETY: the block lies within the reserve and is nobody's.
+    unsafe {
+        let block = RESERVE.0.get().cast::<u8>().add(begin(used));
+        block.write_bytes(0, layout.size());
+        block
+    }
+}
+
+/// True if the block of the reserve has another size now, where it is: it was the last one.
+#[cold]
+fn resized_in_place(block: *const u8, before: usize, size: usize) -> bool {
+    let begin = block as usize - RESERVE.0.get() as usize;
+    let next = |used: u64| {
+        let end = begin.checked_add(size).filter(|end| *end <= RESERVE_BYTES)?;
+        (used_bytes(used) == begin + before).then_some((used >> BLOCKS_SHIFT) << BLOCKS_SHIFT | end as u64)
+    };
+    USED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+}
+
+/// Takes back a block of the reserve.
+#[cold]
+fn give_back(block: *const u8, layout: Layout) {
+    let begin = block as usize - RESERVE.0.get() as usize;
+    let next = |used: u64| match (used >> BLOCKS_SHIFT).saturating_sub(1) {
+        0 => Some(0),
+        blocks if used_bytes(used) == begin + layout.size() => Some(blocks << BLOCKS_SHIFT | begin as u64),
+        _ => Some(used - BLOCK),
+    };
+    let _ = USED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+}
+
+fn is_reserved(block: *const u8) -> bool {
+    (block as usize).wrapping_sub(RESERVE.0.get() as usize) < RESERVE_BYTES
+}
+
+/// The block, or one of the reserve where there is none.
+#[inline]
+fn or_reserved(block: *mut u8, layout: Layout) -> *mut u8 {
+    match block.is_null() {
+        true => reserved(layout),
+        false => block,
+    }
+}
 
 fn is_mapped(size: usize, align: usize) -> bool {
     size >= LARGE_BYTES && align <= PAGE_BYTES
@@ -58,23 +162,26 @@ fn map(size: usize) -> *mut u8 {
 // freed or resized. Mappings are page-aligned and zeroed.
 unsafe impl GlobalAlloc for LargeBlocks {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match is_mapped(layout.size(), layout.align()) {
+        let block = match is_mapped(layout.size(), layout.align()) {
             true => map(layout.size()),
             // SAFETY: the caller's promises are those that `System` asks for.
             false => unsafe { System.alloc(layout) },
-        }
+        };
+        or_reserved(block, layout)
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match is_mapped(layout.size(), layout.align()) {
+        let block = match is_mapped(layout.size(), layout.align()) {
             true => map(layout.size()),
             // SAFETY: as in `alloc`.
             false => unsafe { System.alloc_zeroed(layout) },
-        }
+        };
+        or_reserved(block, layout)
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         match is_mapped(layout.size(), layout.align()) {
+            _ if is_reserved(block) => give_back(block, layout),
             // SAFETY: the caller gives back a block of this layout, so it was
             // mapped with this size, and nobody uses it any more.
             true => unsafe {
@@ -86,7 +193,11 @@ unsafe impl GlobalAlloc for LargeBlocks {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        match (is_mapped(layout.size(), layout.align()), is_mapped(size, layout.align())) {
+        let resized = match (is_mapped(layout.size(), layout.align()), is_mapped(size, layout.align())) {
+            _ if is_reserved(block) => match resized_in_place(block, layout.size(), size) {
+                true => block,
+                false => ptr::null_mut(),
+            },
             // SAFETY: as in `alloc`.
             (false, false) => unsafe { System.realloc(block, layout, size) },
             (true, true) => {
@@ -94,21 +205,26 @@ unsafe impl GlobalAlloc for LargeBlocks {
                 // alone; it may move.
                 let moved = unsafe { libc::mremap(block.cast(), layout.size(), size, libc::MREMAP_MAYMOVE) };
                 if moved == libc::MAP_FAILED {
-                    return ptr::null_mut();
+                    ptr::null_mut()
+                } else {
+                    moved.cast()
                 }
-                moved.cast()
             }
-            // SAFETY: the caller promises that `size` is not 0 and does not
-            // overflow with this alignment; the blocks do not overlap and both
-            // hold the bytes that are copied.
-            _ => unsafe {
-                let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
-                if !new.is_null() {
-                    ptr::copy_nonoverlapping(block, new, size.min(layout.size()));
-                    self.dealloc(block, layout);
-                }
-                new
-            },
+            _ => ptr::null_mut(),
+        };
+        if !resized.is_null() {
+            return resized;
+        }
+        // SAFETY: the caller promises that `size` is not 0 and does not
+        // overflow with this alignment; what could not be resized is as it was;
+        // the blocks do not overlap and both hold the bytes that are copied.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                ptr::copy_nonoverlapping(block, new, size.min(layout.size()));
+                self.dealloc(block, layout);
+            }
+            new
         }
     }
 }
@@ -147,6 +263,32 @@ mod tests {
                 ALLOCATOR.dealloc(block, layout);
             }
         }
+    }
+
+    /// The reserve itself: whether it is used is the kernel's decision.
+    #[test]
+    fn the_reserve_is_aligned_given_out_once_and_ends() {
+        let layout = |size, align| Layout::from_size_align(size, align).unwrap();
+        let (small, page) = (reserved(layout(10, 8)), reserved(layout(100, PAGE_BYTES)));
+        assert!(is_short() && is_reserved(small) && is_reserved(page) && page as usize % PAGE_BYTES == 0);
+        // SAFETY: a block of the reserve with this layout.
+        let grown = unsafe {
+            small.write_bytes(7, 10);
+            ALLOCATOR.realloc(small, layout(10, 8), 1_000)
+        };
+        // SAFETY: it has 1,000 bytes, of which the first 10 were written.
+        assert!(!grown.is_null() && !is_reserved(grown) && unsafe { (0..10).all(|at| *grown.add(at) == 7) });
+        // SAFETY: blocks with these layouts.
+        unsafe {
+            ALLOCATOR.dealloc(grown, layout(1_000, 8));
+            ALLOCATOR.dealloc(page, layout(100, PAGE_BYTES));
+        }
+        assert_eq!(USED.load(Ordering::Relaxed), 0, "all of it came back");
+        let kept = reserved(layout(10, 1));
+        assert!(reserved(layout(RESERVE_BYTES, 1)).is_null());
+        assert!(resized_in_place(kept, 10, 1_000) && !resized_in_place(kept, 1_000, 2 * RESERVE_BYTES));
+        give_back(kept, layout(1_000, 1));
+        SHORT.store(false, Ordering::Relaxed);
     }
 
     /// The kernel knows the block as long as it lives and no longer.

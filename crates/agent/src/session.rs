@@ -6,6 +6,7 @@ use crate::ending::{Deadline, WITHIN};
 use crate::hooks::HOOKS;
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
+use crate::large_blocks;
 use crate::lease::{Lease, GONE};
 use crate::observing::{observer, Observing};
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
@@ -252,6 +253,9 @@ fn begin(
     }
     if let Some(path) = still_written() {
         return Err(StartError::StillWriting(path));
+    }
+    if !large_blocks::has_recovered() {
+        return Err(StartError::Memory("the process has no memory left for a recording".to_owned()));
     }
     let spare = task::spare_files();
     if spare < LEAST_FILES {

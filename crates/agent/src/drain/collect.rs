@@ -4,6 +4,7 @@
 use super::{Drain, NOT_YET};
 use crate::clock;
 use crate::definitions::Definition;
+use crate::large_blocks;
 use crate::monitor;
 use crate::naming::suits_class;
 use crate::park::parks;
@@ -21,7 +22,7 @@ impl Drain {
         let mut over = Vec::new();
         parks().under_way.look(self.agent, false, &mut |event| over.push(event));
         over.iter().for_each(|event| self.take_event(event));
-        if !self.agent.pool.has_full_chunks() {
+        if !self.agent.pool.has_full_chunks() || large_blocks::is_short() {
             return;
         }
         let mut batch = std::mem::take(&mut self.batch);
@@ -123,8 +124,11 @@ impl Drain {
         batch.clear();
     }
 
-    /// True when there is no time to read any more.
+    /// True when there is no time to read any more, or no memory for what is read.
     pub(super) fn is_late(&self) -> bool {
+        if large_blocks::is_short() {
+            return true;
+        }
         let until = self.reads_until.load(Ordering::Relaxed);
         until != NOT_YET && clock::now().0 > until
     }
