@@ -41,7 +41,7 @@ const RESERVE_BYTES: usize = 16 << 20;
 #[repr(C, align(4096))]
 struct Reserve(UnsafeCell<[u8; RESERVE_BYTES]>);
 
-// SAFETY: each byte is given out once, to one caller.
+// SAFETY: each byte has one user at a time.
 unsafe impl Sync for Reserve {}
 
 static RESERVE: Reserve = Reserve(UnsafeCell::new([0; RESERVE_BYTES]));
@@ -89,7 +89,7 @@ fn reserved(layout: Layout) -> *mut u8 {
         fits.then_some(((used >> BLOCKS_SHIFT) + 1) << BLOCKS_SHIFT | end as u64)
     };
     let Ok(used) = USED.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) else { return ptr::null_mut() };
-    // SAFETY: the block lies within the reserve and is nobody's.
+    // SAFETY: the block lies within the reserve, and no one has it.
     unsafe {
         let block = RESERVE.0.get().cast::<u8>().add(begin(used));
         block.write_bytes(0, layout.size());

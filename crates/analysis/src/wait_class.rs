@@ -202,7 +202,10 @@ impl Stack {
             is_idle_pool: parks && is_idle_pool(&texts),
             gives: site.path.is_some_and(|path| is_giving(path, names))
                 || texts.iter().any(|text| begins(text, &LIMITS)),
-            calls_library: own_code().next().zip(own_code().last()).is_some_and(|(a, b)| owner_of(a) != owner_of(b)),
+            calls_library: own_code()
+                .next()
+                .zip(own_code().next_back())
+                .is_some_and(|(a, b)| owner_of(a) != owner_of(b)),
             is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),
         }
     }

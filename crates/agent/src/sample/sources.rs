@@ -86,7 +86,7 @@ pub struct Sources {
     /// Declared behind the timers: it must outlive them.
     handler: Option<Handler>,
     bytes: usize,
-    /// Threads that may have a ring of their own, which is a file; and those that have.
+    /// Rings of single threads, each a file: how many there may be, and are.
     ring_files: (u64, u64),
     /// Threads whose stack was found to be deep, those that ended too.
     deep: usize,
