@@ -10,6 +10,7 @@ use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
 
+mod helpers;
 mod never_ended;
 mod never_released;
 
@@ -47,6 +48,9 @@ const POST: u64 = 26;
 const FLUSH: u64 = 27;
 const RESULT: u64 = 28;
 const OWN_LOOP: u64 = 29;
+const LIMITED: u64 = 30;
+const THROTTLED: u64 = 31;
+const UNLOCK: u64 = 32;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -107,6 +111,9 @@ impl Script {
             (POST, "java.net.Socket.read com.acme.Ledger.post com.acme.Ledger.book com.acme.Server.handle".to_owned()),
             (FLUSH, "java.net.Socket.read com.acme.Journal.flush com.acme.Journal.run java.lang.Thread.run".to_owned()),
             (RESULT, format!("{park} j.FutureTask.awaitDone j.FutureTask.get com.acme.Orders.price com.acme.Orders.order j.ThreadPoolExecutor.runWorker j.ThreadPoolExecutor$Worker.run java.lang.Thread.run")),
+            (LIMITED, "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos io.bucket.Blocking.park io.bucket.Bucket.consume com.acme.Sender.run".to_owned()),
+            (THROTTLED, format!("{park} {awaits} org.springframework.util.ConcurrencyThrottleSupport.beforeAccess org.springframework.core.task.SimpleAsyncTaskExecutor.execute com.acme.Upload.run")),
+            (UNLOCK, format!("{unpark} {leave} com.acme.Session.unlock com.acme.Session.unlockAll com.acme.Statement.execute com.acme.Server.handle")),
             (OWN_LOOP, "java.lang.Object.wait com.acme.Pool.take com.acme.Client.run java.lang.Thread.run".to_owned()),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {

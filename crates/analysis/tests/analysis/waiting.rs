@@ -288,6 +288,16 @@ fn defined(waiting: &mut Waiting, chains: &[(u64, &str)]) {
     waiting.events.splice(from..from, named);
 }
 
+/// Leaves out where threads that wait begin: then their stack has the root of what returns.
+fn with_the_root_of_waits(event: &mut Event) {
+    let Event::Chain(def) = event else { return };
+    if def.id == ChainId(1) {
+        let mut def_of_waits = (**def).clone();
+        def_of_waits.chain.frames.pop();
+        *def = std::sync::Arc::new(def_of_waits);
+    }
+}
+
 #[test]
 fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     let mut waiting = exhausted();
@@ -300,15 +310,7 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     for sample in 0..20 {
         seen(&mut waiting, 1 + sample % 6, 100 + sample, if sample < 12 { 7 } else { 8 });
     }
-    let root = |event: &mut Event| {
-        let Event::Chain(def) = event else { return };
-        if def.id == ChainId(1) {
-            let mut def_of_waits = (**def).clone();
-            def_of_waits.chain.frames.pop();
-            *def = std::sync::Arc::new(def_of_waits);
-        }
-    };
-    waiting.events.iter_mut().for_each(root);
+    waiting.events.iter_mut().for_each(with_the_root_of_waits);
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
@@ -317,6 +319,31 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
     assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
+}
+
+/// What a few did that ended waits says nothing of the many others that did.
+#[test]
+fn what_a_minority_did_is_not_said() {
+    let mut waiting = exhausted();
+    let with = "java.lang.Thread.sleep com.acme.Remote.call com.acme.Db.handleRequest com.acme.Server.run";
+    defined(&mut waiting, &[(7, with)]);
+    (0..20).for_each(|sample| seen(&mut waiting, 1 + sample % 6, 100 + sample, 7));
+    waiting.events.iter_mut().for_each(with_the_root_of_waits);
+    let says = |waiting: &Waiting| waiting.report().findings[0].text.contains("the threads that others waited for");
+    assert!(says(&waiting));
+    // Two of three waits are ended by a thread of another kind.
+    let mut ended = 0;
+    for event in &mut waiting.events {
+        match event {
+            Event::Unpark(unpark) => {
+                ended += 1;
+                unpark.thread = if ended % 3 == 0 { unpark.thread } else { ThreadId(9) };
+            }
+            Event::Park(park) if ended % 3 != 0 => park.waker = ThreadId(9),
+            _ => {}
+        }
+    }
+    assert!(ended > 5 && !says(&waiting));
 }
 
 /// Who acquires a permit of a semaphore wakes the next waiter, too, from within `acquire`.
