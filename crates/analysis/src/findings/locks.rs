@@ -278,7 +278,7 @@ impl Group {
         let dominant = ranked(&self.owner_methods, |owner| owner.total).first().copied();
         let owned = dominant.filter(|_| kind == FindingKind::HotLock).map(|(method, owner)| {
             let method = code(&short(*method, names));
-            let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", mostly {did}"));
+            let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", {did}"));
             // Without pauses, as what it costs; but what counts at the root of a chain was time with the lock, too.
             let owned = self.total.saturating_sub(self.split.paused);
             let part = percent(share(owner.total, owned));
@@ -468,7 +468,7 @@ impl Group {
     fn whose_hand_off(&self) -> String {
         match share(self.own_hand_over, self.split.hand_off) {
             own if own < STANDS_FOR_ALL => {
-                format!(" Of this, {} is time of the next thread, the rest of threads queued behind it.", percent(own))
+                format!(" In {} of this time, the blocked thread was the next to get the lock; otherwise, it was queued behind the next one.", percent(own))
             }
             _ => String::new(),
         }

@@ -200,7 +200,7 @@ fn point_to_lack_of_cpus(findings: &mut [Finding]) {
     let Some(place) = findings.iter().position(|one| one.kind == FindingKind::Environment) else { return };
     for late in findings.iter_mut().filter(|one| one.kind == FindingKind::HandOff) {
         late.text.push_str(&format!(
-            " There were too few CPUs, which makes hand-offs longer: a woken thread that has no CPU yet counts here and \
+            " There were too few CPUs, which makes hand-offs longer. A woken thread that has no CPU yet counts here and \
              in finding {}.",
             place + 1
         ));

@@ -206,9 +206,13 @@ impl Doings {
         Some(format!("For {part} of the sampled time ({samples} samples), {who} was {doing}{below}."))
     }
 
-    /// The same without numbers, if it is most of what was done.
+    /// The same without numbers, if it is most of what was sampled: `mostly in `Thread.sleep``, `often` where that is not
+    /// half of all the time.
     pub fn mostly(&self, who: &str) -> Option<String> {
-        self.most().filter(|(_, part)| *part >= MOSTLY).map(|(doing, _)| doing.text(who))
+        let (doing, part) = self.most().filter(|(_, part)| *part >= MOSTLY)?;
+        let covered = if self.waiting_for == 0 { 1.0 } else { share(self.ns, self.waiting_for).min(1.0) };
+        let how_often = if part * covered >= MOSTLY { "mostly" } else { "often" };
+        Some(format!("{how_often} {}", doing.text(who)))
     }
 
     /// True if what was mostly done was to wait for events.

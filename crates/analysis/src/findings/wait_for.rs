@@ -189,7 +189,7 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
         seen.get(grounds.groups.place(last.lock)?, full)
     });
     let meanwhile = last.zip(root_seen.and_then(|seen| seen.mostly(&root_owner)));
-    let meanwhile = meanwhile.map(|(last, did)| format!("Its owner, {}, was mostly {did}.", whose(last, names)));
+    let meanwhile = meanwhile.map(|(last, did)| format!("Its owner, {}, was {did}.", whose(last, names)));
     let because_of = last.map(|last| {
         let lock = code(&names.lock_short(last.lock));
         if last.kind == Kind::Conditional {

@@ -202,8 +202,8 @@ impl Others {
                     self.who
                 )
             }
-            None => format!("Meanwhile, {} was mostly {did}.", self.who),
-            Some(whose) => format!("{} mostly {did}.", whose.were(awaited)),
+            None => format!("Meanwhile, {} was {did}.", self.who),
+            Some(whose) => format!("{} {did}.", whose.were(awaited)),
         })
     }
 }

@@ -370,7 +370,7 @@ fn findings_about_hand_offs_and_about_cpus_say_that_they_overlap() {
     let finding = |kind| report.findings.iter().find(|finding| finding.kind == kind).unwrap();
     let about_lock = &finding(FindingKind::HandOff).text;
     let place = 1 + report.findings.iter().position(|one| one.kind == FindingKind::Environment).unwrap();
-    let ends = format!("a woken thread that has no CPU yet counts here and in finding {place}.");
+    let ends = format!("A woken thread that has no CPU yet counts here and in finding {place}.");
     assert!(about_lock.ends_with(&ends), "{about_lock}");
     let details = &finding(FindingKind::Environment).details;
     let bar =

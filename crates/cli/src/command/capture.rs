@@ -24,8 +24,8 @@ What to record, separated by commas, instead of the default: lock,steal
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Use it alone: together with another event, it becomes lock, at
-            the cost of lock (`-e pressure,cpu` records lock,cpu)
+            cost. Use it alone: together with another event, lock is recorded
+            instead, and costs as much (`-e pressure,cpu` records lock,cpu)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
@@ -46,8 +46,8 @@ pub struct Capture {
     pub events: Vec<Feature>,
 
     /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
-    /// time between samples of one that does not run; default: 10ms. With -i
-    /// there is no default budget: the interval sets what samples cost. `--budget 1` sets it again
+    /// time between samples of one that does not run; default: 10ms. -i switches
+    /// the default --budget off; `--budget 1` sets it again
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -80,8 +80,7 @@ pub struct Capture {
 
     /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
     /// owners. The totals include them; `report --min-duration` leaves short ones out of the totals
-    /// as well. Sums replace sampling: this switches the default budget off, and it is an error
-    /// together with --budget
+    /// as well. This switches the default --budget off, and is an error together with --budget
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
@@ -89,9 +88,8 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Try to keep the cost of the recording below this part of the process's CPU time, in percent;
-    /// default: 1. If the process uses less than one CPU, it is this part of one CPU. If
-    /// recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
+    /// Try to keep the part of the cost that Headway can measure below this percentage of the
+    /// process's CPU time, or of one CPU if the process uses less; default: 1. If recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
     /// exact, shares by call stack and owner become estimates. Even that can cost more; the report
     /// and `status` then say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]

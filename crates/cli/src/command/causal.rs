@@ -63,8 +63,8 @@ pub struct Experiments {
     #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
     pub latency: Vec<String>,
 
-    /// Measure how much sooner the program ends: run it again and again, each time with
-    /// another speedup of a --target
+    /// Measure how much sooner the program ends, with one speedup of a --target for the whole run;
+    /// `causal run` repeats the program with each speedup
     #[arg(long, requires = "target", conflicts_with_all = ["progress", "latency"])]
     pub end_to_end: bool,
 
@@ -84,8 +84,8 @@ pub struct Experiments {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 
-    /// Wait for classes and progress points that do not exist yet. Default: they are an
-    /// error in a running JVM; from a JVM's start, Headway waits for them
+    /// Wait for classes and progress points that do not exist yet. Without it, they are an error in
+    /// a running JVM; a JVM that is recorded from its start is always waited for
     #[arg(long)]
     pub wait: bool,
 
@@ -107,7 +107,7 @@ pub struct CausalRun {
     runs: u32,
 
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", help_heading = None)]
     command: Vec<OsString>,
 }
 
@@ -124,7 +124,7 @@ pub struct CausalRecord {
     capture: Recording,
 
     /// Process id, main class or jar; a part of a name will do if it fits only one JVM
-    #[arg(value_name = "PID|NAME")]
+    #[arg(value_name = "PID|NAME", help_heading = None)]
     process: String,
 }
 

@@ -32,13 +32,13 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Call a call "hot" if it took at least this fraction (0.1: 10 %) of the time of the most
+    /// A call is "hot" if it took at least this fraction (0.1: 10 %) of the time of the most
     /// expensive call of its recording. The output says how many of the hot calls of each recording
     /// are hot in the other one, too
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 
-    /// Show this many methods that grew, and as many that shrank
+    /// Show this many methods whose time grew, and as many whose time shrank
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
 

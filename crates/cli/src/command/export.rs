@@ -50,7 +50,8 @@ pub struct Export {
     #[arg(long, value_name = "FORMAT", value_parser = format_name)]
     format: Option<&'static str>,
 
-    /// Overwrite an existing .jfr file if it is empty or a Headway recording; never any other .jfr file
+    /// Overwrite an existing .jfr file if it is empty or a Headway recording. Other .jfr files are never
+    /// overwritten, files in other formats always
     #[arg(long)]
     force: bool,
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  headway flame app.jfr -o app.html                    the default of --of: see there
+  headway flame app.jfr -o app.html                    see --of for the default
   headway flame app.jfr --of cpu -o cpu.html           CPU time
   headway flame app.jfr --of owner -o locks.html       stacks of owners, while others were blocked
   headway flame app.jfr --of wall --threads http -o wall.html

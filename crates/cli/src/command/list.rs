@@ -21,8 +21,8 @@ Columns:
   JAVA       Java version; ? if this user may not read it
   ATTACH     yes if Headway can attach to the JVM and record it; no otherwise. A
              line below the table gives the reason for each no.
-  HEADWAY    loaded if Headway's agent is in the JVM, otherwise -. The agent
-             stays loaded after a recording.
+  HEADWAY    loaded if Headway's agent is in the JVM, otherwise -. The library
+             stays loaded after a recording, also after a detach.
   MAIN       main class or jar";
 
 /// Options of `list`.

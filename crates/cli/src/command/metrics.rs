@@ -40,7 +40,7 @@ const BEGIN_AGAIN_AFTER: Duration = Duration::from_secs(2);
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Metrics {
-    /// Listen at this address, HOST:PORT
+    /// Listen on this address, HOST:PORT
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471", value_parser = address)]
     listen: SocketAddr,
 

@@ -80,25 +80,25 @@ pub struct Report {
     steal: bool,
 
     /// Print JSON; several files give a list
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 
     /// Print the breakdown (--by) for scripts: a row for each combination of aspects
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output", "pressure", "phases", "steal", "method"])]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, help_heading = "Output", conflicts_with_all = ["json", "output", "pressure", "phases", "steal", "method"])]
     format: TableFormat,
 
     /// Write an interactive web page, complete in one file (.html, or - for standard output);
     /// with two recordings (before, after) it compares them
-    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json", help_heading = "Output")]
     output: Option<PathBuf>,
 
     /// Find source files in this directory tree, to show their lines in the page (repeatable)
-    #[arg(long, value_name = "DIR", requires = "output")]
+    #[arg(long, value_name = "DIR", requires = "output", help_heading = "Output")]
     source_path: Vec<PathBuf>,
 
     /// Keep at most this many single contentions, waits and samples in the page; the others are
     /// there as sums by interval
-    #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS)]
+    #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS, help_heading = "Output")]
     rows: usize,
 
     /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match

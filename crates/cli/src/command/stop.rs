@@ -30,8 +30,8 @@ and exits with 1 if what remains still has an effect.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
-    /// Also end what the agent keeps for the next recording: the JVM's reports of starts and ends
-    /// of threads, the management bean, and the memory of its list of native functions
+    /// Also end what the agent keeps for the next recording: the JVM no longer reports starts and
+    /// ends of threads to it, the management bean goes, and the memory of its list of native functions is freed
     #[arg(long)]
     detach: bool,
 

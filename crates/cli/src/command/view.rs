@@ -41,10 +41,10 @@ For a JVM, `view` shows the running recording, and how it grows. If none is runn
 makes a temporary recording of locks and steal. When `view` ends, it removes that
 recording, and detaches if it loaded the agent (`headway stop --help` says what stays).
 
-`view` prints an address with a secret, and answers only on this machine and only
-those who know the secret. If your browser is on another machine, forward the
+`view` prints an address with a secret. It answers only requests from this machine that
+have the secret. If your browser is on another machine, forward the
 port (--port PORT, ssh -L PORT:127.0.0.1:PORT) or write the page into a file:
-`headway report app.jfr -o report.html`. Ctrl-C ends it.";
+`headway report app.jfr -o report.html`. Ctrl-C ends `view`.";
 
 /// Rows kept in memory; beyond them short stretches are added up.
 const ROWS: usize = 1_500_000;
