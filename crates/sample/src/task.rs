@@ -136,6 +136,15 @@ pub fn perf_event_paranoid() -> Option<i32> {
 mod tests {
     use super::*;
 
+    /// Other tests open and close files meanwhile.
+    #[test]
+    fn of_the_files_that_are_left_the_program_keeps_most() {
+        let (most, spare) = (most_files(), spare_files());
+        assert!(spare > 0 && spare < most, "{spare} of {most}: this test has standard output, at least");
+        assert!(files_to_keep(1) <= spare / 4 + 64 && files_to_keep(u64::MAX) == 0);
+        assert!(files_to_keep(8) <= most / 8);
+    }
+
     #[test]
     fn this_thread_is_one_of_all_and_uses_time() {
         let me = current();

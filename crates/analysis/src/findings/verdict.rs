@@ -44,12 +44,17 @@ pub(super) fn verdict(report: &Report) -> String {
     }
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
-        let amount = format!(
-            "{} of the active thread time ({} of {})",
-            percent(part(first.cost_ns)),
-            DurationNs(first.cost_ns),
-            DurationNs(active.max(first.cost_ns)),
-        );
+        // Where most of them are virtual threads, not all of their time is known.
+        let is_part = first.share.is_some() || !is_lock_or_wait(first.kind);
+        let amount = match is_part {
+            true => format!(
+                "{} of the active thread time ({} of {})",
+                percent(part(first.cost_ns)),
+                DurationNs(first.cost_ns),
+                DurationNs(active.max(first.cost_ns)),
+            ),
+            false => DurationNs(first.cost_ns).to_string(),
+        };
         let alone = spent(first, &amount);
         let of_several = with_equal(report, first, &alone, |ns| percent(part(ns)));
         let is_alone = of_several.is_none();

@@ -164,6 +164,8 @@ pub(super) fn seen_in(
     (did, group.gist(method, others.as_ref(), names), group.stacks(names))
 }
 
+/// The same, from which on the waiters give each other what they wait for.
+const BY_OWN: f64 = 0.3;
 /// Part of the waited time that threads ended, from which on it is said what they did.
 const OF_MANY: f64 = 0.5;
 /// Who ended the waits had nothing to do until it did.
@@ -370,8 +372,9 @@ impl Group {
             (EntryKind::WaitPermit, Synchronizer::Monitor) => "another thread (`Object.wait`)".to_owned(),
             // A future, or an object that a pool makes for each that waits.
             (EntryKind::WaitPermit, _) if self.many_locks => {
-                format!("threads of the same kind to return or finish something ({words})")
+                format!("another thread of the same group to return or finish something ({words})")
             }
+            (EntryKind::WaitPermit, _) if !self.ended_by_own(names) => format!("a permit or a pooled object ({words})"),
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
             }
@@ -503,6 +506,13 @@ impl Group {
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ended)| *by.entry(*group).or_default() += ended.ns);
         by
+    }
+
+    /// True if threads of the waiters' own group ended as much as is said of many; also where nobody is known to have.
+    fn ended_by_own(&self, names: &Names) -> bool {
+        let (own, by) = (self.own_groups(names), self.ended_by_group());
+        let theirs: u64 = by.iter().filter(|(group, _)| own.contains(names.text(**group))).map(|(_, ns)| ns).sum();
+        by.is_empty() || share(theirs, by.values().sum()) >= BY_OWN
     }
 
     fn own_groups(&self, names: &Names) -> FxHashSet<String> {

@@ -477,7 +477,10 @@ fn a_latch_for_each_wait_that_threads_of_the_same_kind_open_is_a_pool() {
     let report = at_latches(|round| 2 - round % 2, |round| 6 + round);
     assert_eq!(findings(&report, FindingKind::Straggler), [] as [&str; 0]);
     let waiting = findings(&report, FindingKind::Waiting);
-    assert!(waiting[0].contains("for threads of the same kind to return or finish something (a latch)"), "{waiting:?}");
+    assert!(
+        waiting[0].contains("for another thread of the same group to return or finish something (a latch)"),
+        "{waiting:?}"
+    );
     assert_eq!(report.ledger.ns(EntryKind::WaitPermit), 960 * MS);
 }
 
