@@ -3,8 +3,10 @@ package io.headway.causes;
 import com.alibaba.druid.pool.DruidDataSource;
 import com.mchange.v2.c3p0.ComboPooledDataSource;
 import com.zaxxer.hikari.HikariDataSource;
+import dev.failsafe.Failsafe;
 import io.agroal.api.AgroalDataSource;
 import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
+import io.github.bucket4j.Bucket;
 import io.github.resilience4j.bulkhead.Bulkhead;
 import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.github.resilience4j.ratelimiter.RateLimiter;
@@ -23,6 +25,8 @@ import org.apache.commons.pool2.impl.DefaultPooledObject;
 import org.apache.commons.pool2.impl.GenericKeyedObjectPool;
 import org.apache.commons.pool2.impl.GenericObjectPool;
 import org.apache.tomcat.jdbc.pool.PoolProperties;
+import org.springframework.core.task.SimpleAsyncTaskExecutor;
+import org.vibur.dbcp.ViburDBCPDataSource;
 
 /** Pools of two, and limits. */
 final class Pools {
@@ -43,7 +47,11 @@ final class Pools {
                 Cause.of("druid-exhausted", Pools::druid),
                 Cause.of("agroal-exhausted", Pools::agroal),
                 Cause.of("driver-manager", Pools::driverManager),
+                Cause.of("vibur-exhausted", Pools::vibur),
                 Cause.of("resilience4j-bulkhead", Pools::bulkhead),
+                Cause.of("failsafe-bulkhead", Pools::failsafe),
+                Cause.of("bucket4j-rate-limiter", Pools::bucket),
+                Cause.of("spring-throttle", Pools::throttle),
                 Cause.of("resilience4j-rate-limiter", Pools::rate));
     }
 
@@ -190,6 +198,37 @@ final class Pools {
                 .build();
         Bulkhead bulkhead = Bulkhead.of("partner", config);
         return worker -> bulkhead.executeRunnable(() -> Slow.pause(5));
+    }
+
+    private static Cause.Task failsafe() {
+        dev.failsafe.Bulkhead<Object> bulkhead = dev.failsafe.Bulkhead.builder(2)
+                .withMaxWaitTime(Duration.ofSeconds(60))
+                .build();
+        return worker -> Failsafe.with(bulkhead).run(() -> Slow.pause(5));
+    }
+
+    private static Cause.Task bucket() {
+        Bucket bucket = Bucket.builder()
+                .addLimit(limit -> limit.capacity(4).refillGreedy(200, Duration.ofSeconds(1)))
+                .build();
+        return worker -> bucket.asBlocking().consume(1);
+    }
+
+    private static Cause.Task throttle() {
+        SimpleAsyncTaskExecutor executor = new SimpleAsyncTaskExecutor("task-");
+        executor.setConcurrencyLimit(2);
+        return worker -> executor.execute(() -> Slow.pause(5));
+    }
+
+    private static Cause.Task vibur() {
+        ViburDBCPDataSource source = new ViburDBCPDataSource();
+        source.setJdbcUrl(URL);
+        source.setUsername("sa");
+        source.setPassword("");
+        source.setPoolInitialSize(2);
+        source.setPoolMaxSize(2);
+        source.start();
+        return using(source);
     }
 
     private static Cause.Task rate() {
