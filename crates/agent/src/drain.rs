@@ -414,6 +414,7 @@ impl Drain {
         if !large_blocks::has_recovered() {
             let why = "the process had no memory left to write the end of the recording";
             self.recorded.error = Some(why.to_owned());
+            self.recorded.is_finished = true;
             return std::mem::take(&mut self.recorded);
         }
         let watermark = self.drain_all(true);

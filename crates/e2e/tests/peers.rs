@@ -311,7 +311,9 @@ impl Comparison {
             max_ns: self.report["blocked"]["max_ns"].as_u64().unwrap_or(0),
         };
         self.sums("contentions", ours, Sums::of(&blocked));
-        self.locks(&blocked);
+        let at_addresses = blocked.iter().chain(&parks).chain(self.truth.all(WAIT));
+        let at_addresses = at_addresses.map(|event| (event["address"].to_string(), lock_class(event))).collect();
+        self.locks(&blocked, &at_addresses);
         self.parks(&parks);
         let waits = parks.iter().filter(|park| !is_for_a_lock(park)).chain(self.truth.all(WAIT));
         let waits = Sums::of(waits.filter(|event| !is_of_the_jvm(event)));
@@ -320,14 +322,14 @@ impl Comparison {
     }
 
     /// Lock by lock, by address. Where objects of several classes stood at one address, one
-    /// after the other, only the first is a lock with this number here: all locks of such
-    /// addresses are compared together.
-    fn locks(&mut self, blocked: &[Value]) {
+    /// after the other, only the first has this number here, whether threads were blocked on it or
+    /// waited: all locks of such addresses are compared together.
+    fn locks(&mut self, blocked: &[Value], at_addresses: &BTreeSet<(String, String)>) {
         let mut theirs: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
         blocked.iter().for_each(|event| theirs.entry(event["address"].to_string()).or_default().push(event));
         let locks: BTreeSet<(String, String)> =
             blocked.iter().map(|event| (event["address"].to_string(), lock_class(event))).collect();
-        let is_single = |address: &str| locks.iter().filter(|(of, _)| of == address).count() == 1;
+        let is_single = |address: &str| at_addresses.iter().filter(|(of, _)| of == address).count() == 1;
         let rows = self.rows("locks");
         let (mut ours, mut others): (BTreeMap<&str, Sums>, Vec<&Value>) = (BTreeMap::new(), Vec::new());
         for row in &rows {

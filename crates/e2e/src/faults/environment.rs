@@ -1,6 +1,6 @@
 //! What kernels and container runtimes refuse to the target.
 
-use super::stage::{shows_less, shows_owners, Stage};
+use super::stage::{refused, shows_less, shows_owners, Stage};
 use super::Fault;
 use crate::guarded::Guarded;
 use crate::report::Report;
@@ -19,6 +19,7 @@ pub fn faults() -> Vec<Fault> {
     faults.push(counted("timer_create,perf_event_open", "cpu", "thread_unsampled", "thread_table_full"));
     faults.push(counted("process_vm_readv", "wall", "sample_unreadable", "sample_moved"));
     faults.push(limit("open files", "--nofile=64:64"));
+    faults.push(too_few_files());
     faults.push(limit("locked memory", "--memlock=65536:65536"));
     faults.push(limit("CPU timers and signals", "--sigpending=8:8"));
     faults
@@ -65,6 +66,22 @@ fn limit(of: &'static str, option: &'static str) -> Fault {
         limited.arg(option).arg(java.get_program()).args(java.get_args()).current_dir(stage.path(""));
         let mut program = stage.ready(&mut limited)?;
         recorded(stage, &mut program, "")
+    })
+}
+
+/// The program's last files are its own.
+fn too_few_files() -> Fault {
+    const LIMIT: &str = "--nofile=36:36";
+    let what = format!("fewer files left than a recording needs: `prlimit {LIMIT}`");
+    Fault::new(GROUP, what, "exit code 1 and one sentence; the program runs on", |stage| {
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mut limited = Command::new("prlimit");
+        limited.arg(LIMIT).arg(java.get_program()).args(java.get_args()).current_dir(stage.path(""));
+        let mut program = stage.ready(&mut limited)?;
+        let said = stage.headway(["record", "-d", "1s", &program.pid()])?;
+        stage.survives(&mut program)?;
+        refused(stage, &said, 1, "more files, and a recording needs", &[&program.pid()])?;
+        Ok("exit code 1: how many files the process can open still, and how many a recording needs".to_owned())
     })
 }
 
