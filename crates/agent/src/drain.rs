@@ -415,6 +415,7 @@ impl Drain {
             let why = "the process had no memory left to write the end of the recording";
             self.recorded.error = Some(why.to_owned());
             self.recorded.is_finished = true;
+            self.long.end(self.agent);
             return std::mem::take(&mut self.recorded);
         }
         let watermark = self.drain_all(true);

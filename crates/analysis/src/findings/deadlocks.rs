@@ -19,6 +19,8 @@ pub(super) struct Stuck {
     pub finding: Finding,
     /// The same as a sentence of a finding about this lock.
     pub still: String,
+    /// The lock goes from owner to owner meanwhile.
+    pub is_passed_on: bool,
 }
 
 /// The deadlocks, the locks of the circles, and what else is still blocked.
@@ -120,11 +122,19 @@ fn stuck(analysis: &mut Analysis, range: Range, open: &[OpenContention], locked:
             lock: *lock,
             finding: stuck_on(blocked, range, &mut analysis.names),
             still: still(blocked),
+            is_passed_on: blocked.iter().all(|blocked| is_passed_on(blocked, range)),
         })
         .collect();
     all.sort_by_key(|stuck| std::cmp::Reverse(stuck.finding.cost_ns));
     all.truncate(MOST);
     all
+}
+
+/// True if the lock has had its owner for less than half of the time: others had it before, and the thread only has to
+/// queue. The owner of a lock that nobody releases is known from the beginning, or a second later.
+fn is_passed_on(blocked: &OpenContention, range: Range) -> bool {
+    let owned = range.clip(blocked.owner_from, range.to).map_or(0, |(from, to)| to.since(from).0);
+    blocked.owner.is_some() && !blocked.is_older_than_recording && owned < length(blocked, range) / 2
 }
 
 /// `3 threads are still blocked, since before the recording began.`

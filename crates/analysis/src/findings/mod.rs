@@ -169,7 +169,8 @@ pub(crate) fn find(
 }
 
 /// Takes the findings out of `ranked` that are about threads of `stuck` above all, and says in them that these are still
-/// blocked; `places` has their groups of locks.
+/// blocked; `places` has their groups of locks. Threads that queue for a lock which others get meanwhile are a detail of
+/// its finding.
 fn say_still_blocked(
     ranked: &mut Vec<Finding>,
     places: &[usize],
@@ -181,10 +182,14 @@ fn say_still_blocked(
     stuck.retain(|one| {
         let place = grounds.groups.place(one.lock);
         let of_lock = places.iter().position(|of| Some(*of) == place);
-        let is_most = |at: &usize| {
-            ranked.get(*at).is_some_and(|of| one.finding.cost_ns as f64 >= MOSTLY_STUCK * of.cost_ns as f64)
-        };
-        let Some(at) = of_lock.filter(is_most) else { return true };
+        let Some((at, finding)) = of_lock.and_then(|at| Some((at, ranked.get_mut(at)?))) else { return true };
+        if one.is_passed_on && one.finding.cost_ns.saturating_mul(2) < finding.cost_ns {
+            finding.details.push(one.finding.text.clone());
+            return false;
+        }
+        if (one.finding.cost_ns as f64) < MOSTLY_STUCK * finding.cost_ns as f64 {
+            return true;
+        }
         places.remove(at);
         let mut finding = ranked.remove(at);
         finding.text = format!("{} {}", finding.text, one.still);

@@ -56,3 +56,27 @@ fn where_the_owner_is_in_another_method_its_outermost_one_is_taken_for_a_guess()
     let owner = &report.rows[0];
     assert_eq!(owner.approximate_ns, owner.total_ns);
 }
+
+/// The lock goes from owner to owner: whoever is passed over for long is in its queue, not stuck.
+#[test]
+fn who_is_passed_over_is_a_detail_of_the_locks_finding() {
+    let mut script = Script::new();
+    let _passed_over = script.park(1_000, 1, 1, SELL, 9);
+    let mut owner = 9;
+    for round in 0..200 {
+        let next = 2 + round % 4;
+        let begins: Vec<_> = (2..=5).filter(|worker| *worker != owner).map(|worker| (worker, round * 15)).collect();
+        let parked = begins.iter().map(|(worker, ms)| script.park(*ms, *worker, 1, SELL, owner)).collect::<Vec<_>>();
+        for begin in parked {
+            let woken = script.unpark(round * 15 + 14, owner, SCAN, begin.thread.0);
+            script.back(round * 15 + 14, begin, woken);
+        }
+        owner = next;
+    }
+    let report = script.report(3_010, "lock");
+    let kinds: Vec<FindingKind> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert!(!kinds.contains(&FindingKind::Stuck), "{kinds:?} {:?}", report.findings[0].text);
+    let about_lock = &report.findings[0];
+    assert!(about_lock.text.contains("blocked on `Inventory.lock`"), "{}", about_lock.text);
+    assert!(about_lock.details.iter().any(|detail| detail.contains("still blocked")), "{:?}", about_lock.details);
+}
