@@ -19,7 +19,7 @@ pub(super) struct Stuck {
     pub finding: Finding,
     /// The same as a sentence of a finding about this lock.
     pub still: String,
-    /// The lock goes from owner to owner meanwhile.
+    /// The lock may go from owner to owner meanwhile.
     pub is_passed_on: bool,
 }
 
@@ -130,11 +130,15 @@ fn stuck(analysis: &mut Analysis, range: Range, open: &[OpenContention], locked:
     all
 }
 
-/// True if the lock has had its owner for less than half of the time: others had it before, and the thread only has to
-/// queue. The owner of a lock that nobody releases is known from the beginning, or a second later.
+/// True if the thread may only have to queue: not for long yet, or the lock has had its owner for less than half of the
+/// time, and others had it before. The owner of a lock that nobody releases is known from the beginning, or a second later.
 fn is_passed_on(blocked: &OpenContention, range: Range) -> bool {
+    // Whoever releases an unfair lock and acquires it again at once is faster than those who queue.
+    const PASSED_OVER: u64 = 10_000_000_000;
     let owned = range.clip(blocked.owner_from, range.to).map_or(0, |(from, to)| to.since(from).0);
-    blocked.owner.is_some() && !blocked.is_older_than_recording && owned < length(blocked, range) / 2
+    let length = length(blocked, range);
+    let others_had_it = blocked.owner.is_some() && owned < length / 2;
+    !blocked.is_older_than_recording && (length < PASSED_OVER || others_had_it)
 }
 
 /// `3 threads are still blocked, since before the recording began.`
