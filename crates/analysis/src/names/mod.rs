@@ -339,10 +339,14 @@ impl Names {
         let full = |frame: &PathFrame| self.method_name(frame.name).map(|name| name.full.as_str());
         let own = |frame: &PathFrame| full(frame).is_some_and(|full| !self.is_machinery(full));
         let at = frames.iter().position(own).unwrap_or(0);
+        if at == 0 {
+            return 0;
+        }
         let is_helper = |frame: &PathFrame| full(frame).is_some_and(releases);
-        let helpers = frames.iter().skip(at).take_while(|frame| at > 0 && is_helper(frame)).count();
-        let is_there = |at: usize| frames.get(at).is_some_and(own);
-        (at..=at + helpers).rfind(|at| is_there(*at)).unwrap_or(at)
+        match frames.iter().skip(at).take_while(|frame| is_helper(frame)).count() {
+            0 => at,
+            helpers => (at..=at + helpers).rfind(|at| frames.get(*at).is_some_and(own)).unwrap_or(at),
+        }
     }
 
     fn is_machinery(&self, full: &str) -> bool {
