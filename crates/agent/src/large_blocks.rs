@@ -68,8 +68,11 @@ pub fn has_recovered() -> bool {
     if !is_short() {
         return true;
     }
+    if used_bytes(USED.load(Ordering::Relaxed)) > RESERVE_BYTES / 2 {
+        return false;
+    }
     let probe = map(RESERVE_BYTES);
-    if probe.is_null() || used_bytes(USED.load(Ordering::Relaxed)) > RESERVE_BYTES / 2 {
+    if probe.is_null() {
         return false;
     }
     // SAFETY: it was mapped with this size, and nobody has it.
