@@ -155,13 +155,80 @@ fn explain(error: clap::Error) -> Failure {
                 let option = option.split([' ', '=']).next().unwrap_or_default().to_owned();
                 Failure::Usage(format!("{option}: {sentence}"))
             }
-            None => match one_of(&error) {
-                Some(sentence) => Failure::Usage(sentence),
-                None => Failure::Clap(error),
-            },
+            None => Failure::Usage(one_of(&error).unwrap_or_else(|| without_value(&error))),
         },
-        _ => Failure::Clap(error),
+        ErrorKind::MissingRequiredArgument => Failure::Usage(missing(&error)),
+        ErrorKind::ArgumentConflict => Failure::Usage(conflict(&error)),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Failure::Clap(error)
+        }
+        _ => Failure::Usage(first_line(&error)),
     }
+}
+
+/// What is said where the command line lacks something that the command needs.
+fn missing(error: &clap::Error) -> String {
+    let needed = names(error, ContextKind::InvalidArg);
+    let list = match needed.contains("PID") {
+        true => "`headway list` shows the running JVMs, ",
+        false => "",
+    };
+    match typed_command() {
+        Some(command) if !needed.is_empty() => {
+            format!("`headway {command}` needs {needed}: {list}`headway {command} --help` shows what may follow")
+        }
+        _ => first_line(error),
+    }
+}
+
+/// What is said of an option at the end of the line that needs a value.
+fn without_value(error: &clap::Error) -> String {
+    let argument = names(error, ContextKind::InvalidArg);
+    match (argument.split_once(' '), typed_command()) {
+        (Some((option, value)), Some(command)) => {
+            format!("{option} needs a value ({value}): `headway {command} --help` explains it")
+        }
+        _ => first_line(error),
+    }
+}
+
+/// What is said of an option that was given twice, or beside one that excludes it.
+fn conflict(error: &clap::Error) -> String {
+    let option = |kind| names(error, kind).split(' ').next().unwrap_or_default().to_owned();
+    let (one, other) = (option(ContextKind::InvalidArg), option(ContextKind::PriorArg));
+    match (one.is_empty() || other.is_empty(), one == other) {
+        (true, _) => first_line(error),
+        (_, true) => format!("{one} may be given only once"),
+        _ => format!("{one} and {other} exclude each other: leave one of them out"),
+    }
+}
+
+/// The names of arguments that an error speaks of, without the brackets around them.
+fn names(error: &clap::Error, kind: ContextKind) -> String {
+    let bare = |name: &String| name.replace(['<', '>'], "").replace("...", "");
+    match error.get(kind) {
+        Some(ContextValue::String(name)) => bare(name),
+        Some(ContextValue::Strings(names)) => names.iter().map(bare).collect::<Vec<_>>().join(" and "),
+        _ => String::new(),
+    }
+}
+
+/// What the parser's library says, without its hints.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    format!("{} (`headway --help` shows the commands)", line.trim_start_matches("error: "))
+}
+
+/// The command as it was typed, with the one below it, if there are such.
+fn typed_command() -> Option<String> {
+    let words: Vec<String> = std::env::args().skip(1).take(2).collect();
+    let mut commands = Arguments::command();
+    let command = commands.find_subcommand_mut(words.first()?)?;
+    Some(match words.get(1).and_then(|word| command.find_subcommand(word)) {
+        Some(below) => format!("{} {}", command.get_name(), below.get_name()),
+        None => command.get_name().to_owned(),
+    })
 }
 
 /// What is said of a value that is none of a few words.
@@ -265,6 +332,24 @@ mod tests {
         }
         let sentence = "--port: expected a whole number of at most 65535, not 70000";
         assert_eq!(refused(&["headway", "view", "--port", "70000", "a.jfr"]), sentence);
+    }
+
+    #[test]
+    fn each_mistake_gets_one_line() {
+        let refused = |words: &[&str]| match Arguments::try_parse_from(words).map_err(explain) {
+            Err(Failure::Usage(sentence)) => sentence,
+            other => panic!("{:?}", other.map(|_| "taken")),
+        };
+        assert_eq!(
+            refused(&["headway", "report", "a", "--from", "1s", "--from", "2s"]),
+            "--from may be given only once"
+        );
+        let both = refused(&["headway", "record", "1", "--exact", "--budget", "1%"]);
+        assert_eq!(both, "--exact and --budget exclude each other: leave one of them out");
+        for words in [&["headway", "record"][..], &["headway", "report", "--top"], &["headway", "diff", "a.jfr"]] {
+            let sentence = refused(words);
+            assert!(!sentence.contains('\n') && !sentence.contains("error:"), "{sentence}");
+        }
     }
 
     #[test]

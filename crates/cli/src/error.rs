@@ -4,7 +4,7 @@
 use crate::terminal::{self, Screen};
 use headway_model::printable;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Done; there may have been warnings.
@@ -274,7 +274,7 @@ pub enum Failure {
         problem: String,
     },
     /// The readable part was shown already, together with the problem.
-    #[error("{} is damaged: {problem}; what is shown above is its readable part", .path.display())]
+    #[error("{} is damaged: {problem}; what is shown above is its readable part{}", .path.display(), while_recorded(.path))]
     DamagedRecording {
         /// The file.
         path: PathBuf,
@@ -299,6 +299,17 @@ pub enum Failure {
         /// Its answer.
         source: io::Error,
     },
+}
+
+/// What may explain a recording that lacks its end: it grew within the last seconds, so a
+/// JVM may be writing it.
+fn while_recorded(path: &Path) -> &'static str {
+    const SECONDS: u64 = 10;
+    let age = path.metadata().and_then(|file| file.modified()).ok().and_then(|time| time.elapsed().ok());
+    match age.is_some_and(|age| age.as_secs() < SECONDS) {
+        true => "; it was written to just now: if it is still being recorded, `headway dump PID` gives a whole copy",
+        false => "",
+    }
 }
 
 impl Failure {
