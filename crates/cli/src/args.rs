@@ -192,7 +192,7 @@ fn without_value(error: &clap::Error) -> String {
     }
 }
 
-/// What is said of an option that was given twice, or beside one that excludes it.
+/// What is said of an option that stands there twice, or beside one that excludes it.
 fn conflict(error: &clap::Error) -> String {
     let option = |kind| names(error, kind).split(' ').next().unwrap_or_default().to_owned();
     let (one, other) = (option(ContextKind::InvalidArg), option(ContextKind::PriorArg));

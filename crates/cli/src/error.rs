@@ -89,7 +89,8 @@ pub enum Failure {
     },
     /// The process belongs to someone else and we have no privileges.
     #[error(
-        "process {pid} belongs to user {owner}, and user {me} may not attach to it: run headway as {owner} or as root"
+        "process {pid} belongs to user {owner}, and user {me} may not attach to it: run headway as {}",
+        if owner == "root" { "root".to_owned() } else { format!("{owner} or as root") }
     )]
     OtherUser {
         /// The process.
@@ -119,13 +120,36 @@ pub enum Failure {
         /// The process.
         pid: u32,
     },
+    /// Attaching creates threads, and a JVM that cannot create one may end.
+    #[error(
+        "process {pid} can create only {left} more threads because of {limit}, and attaching needs {needed}: nothing was \
+         done, because the JVM would end if it could not create a thread; raise that limit"
+    )]
+    NoRoomForThreads {
+        /// The process.
+        pid: u32,
+        /// How many threads it can create.
+        left: u64,
+        /// What limits it.
+        limit: &'static str,
+        /// How many are needed.
+        needed: u64,
+    },
     /// The process is stopped and can answer nothing.
-    #[error("process {pid} is stopped (state {state}) and cannot answer: continue it first, for example with `kill -CONT {pid}`")]
+    #[error(
+        "process {pid} is stopped (state {state}) and cannot answer: {}",
+        match tracer {
+            0 => format!("continue it first, for example with `kill -CONT {pid}`"),
+            tracer => format!("process {tracer}, a debugger or tracer, holds it; continue it there first"),
+        }
+    )]
     Stopped {
         /// The process.
         pid: u32,
         /// `T` or `t`.
         state: char,
+        /// The process that traces it, 0 if none does.
+        tracer: u32,
     },
     /// The attach mechanism did not come up.
     #[error("process {pid} did not open its attach socket within {seconds} s: it may be starting, stuck in a long pause, or unable to write to its /tmp")]
@@ -327,6 +351,7 @@ impl Failure {
             | Failure::AttachDisabled { .. }
             | Failure::QuitNotHandled { .. }
             | Failure::Stopped { .. }
+            | Failure::NoRoomForThreads { .. }
             | Failure::AttachTimeout { .. }
             | Failure::AttachSocket { .. }
             | Failure::LoadRefused { .. }

@@ -56,6 +56,46 @@ fn max_size_bounds_the_file_and_keeps_the_newest() {
 }
 
 #[test]
+fn a_file_that_another_program_truncates_goes_on_and_counts_what_is_lost() {
+    let dictionary = synthetic::dictionary();
+    for (name, left) in [("a.jfr", 0), ("b.jfr", 100), ("c.jfr", 40_000), ("d.jfr.zst", 0), ("e.jfr.lz4", 1_000)] {
+        let scratch = Scratch::new();
+        let path = scratch.file(name);
+        let mut config = WriterConfig::new(&path, synthetic::info());
+        config.chunk_age = DurationNs(2 * SECOND);
+        let mut writer = RecordingWriter::create(config).unwrap();
+        let mut stream = synthetic::Stream::new(2_000);
+        let mut all = 0;
+        let mut after = TimeNs(0);
+        for second in 0..10 {
+            if second == 5 {
+                std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(left).unwrap();
+                after = stream.now();
+            }
+            let events = stream.second();
+            all += events.iter().filter(|event| !is_definition(event)).count() as u64;
+            events.iter().for_each(|event| writer.event(event, &dictionary));
+            writer.flush(&dictionary, stream.now()).unwrap();
+        }
+        let finished = writer.finish(&dictionary, stream.now()).unwrap();
+        let events = read_sound(&path);
+        let there = events
+            .iter()
+            .filter(|event| {
+                !is_definition(event) && !matches!(event, Event::Lost(..) | Event::Watermark(_) | Event::Recording(_))
+            })
+            .count() as u64;
+        let told: u64 =
+            events.iter().map(|event| if let Event::Lost(Loss::WriteFailed, n) = event { *n } else { 0 }).sum();
+        assert!(there > 0 && told > 0, "{name}: {there} there, {told} lost");
+        assert_eq!(told, finished.lost, "{name}");
+        assert_eq!(there + told, all, "{name}: each event is there or counted");
+        assert!(covers(&path).0 > epoch(after), "{name}: nothing of before is there");
+        assert_eq!(covers(&path).1, epoch(stream.now()), "{name}");
+    }
+}
+
+#[test]
 fn max_age_keeps_at_least_that_much() {
     let scratch = Scratch::new();
     let dictionary = synthetic::dictionary();

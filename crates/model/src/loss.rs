@@ -157,7 +157,9 @@ impl Loss {
             }
             Loss::SeqGap => "events known to be missing from a lock's order",
             Loss::AnalysisFull => "details summed up because an analysis reached its memory bound",
-            Loss::WriteFailed => "events that could not be written to the recording",
+            Loss::WriteFailed => {
+                "events that could not be written to the recording, or that another program cut off from its file"
+            }
             Loss::Unfinished => "events dropped because the recording had to end before they were read",
             Loss::Undecodable => "parts of the recording that could not be read",
             Loss::Panic => "internal errors that were contained",

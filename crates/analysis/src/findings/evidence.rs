@@ -70,7 +70,7 @@ pub(super) fn split_text(split: &LockSplit) -> String {
         ]);
     } else {
         let rest = split.off_cpu + split.ran;
-        parts.push((rest, format!("{} owner ran, slept or was in I/O (not recorded which)", part(rest))));
+        parts.push((rest, format!("{} owner ran, slept or was in I/O (it is not known which)", part(rest))));
     }
     parts.retain(|(ns, _)| share(*ns, total) >= 0.01);
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(
             split_text(&split),
             "blocked time: 45 % hand-off, 30 % owner had no CPU (estimated, 0 % to 50 %), 20 % owner ran, slept or was \
-             in I/O (not recorded which), 5.0 % not recorded (the owner, or what it did); without VM pauses (250 ms)"
+             in I/O (it is not known which), 5.0 % not recorded (the owner, or what it did); without VM pauses (250 ms)"
         );
         let placed = LockSplit { no_cpu_least: 200 * MS, ran_least: 100 * MS, paused: 0, ..split };
         let text = split_text(&placed);

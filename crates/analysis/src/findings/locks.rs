@@ -1,7 +1,7 @@
 //! Findings about locks: who blocked whom.
 
 use super::seen::{Doings, OfLocks};
-use super::words::{code, count, percent};
+use super::words::{begun, code, count, method_beside, percent};
 use super::{evidence, Gist, Grounds, MOST};
 use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
@@ -253,8 +253,8 @@ impl Group {
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
         let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOff);
-        let did = method.zip(seen).and_then(|(method, seen)| seen.text(&code(&short(method, names))));
-        let too_few = || method.zip(seen).and_then(|(method, seen)| seen.too_few(&code(&short(method, names))));
+        let did = method.zip(seen).and_then(|(method, seen)| seen.text(&self.method(method, names)));
+        let too_few = || method.zip(seen).and_then(|(method, seen)| seen.too_few(&self.method(method, names)));
         if let Some(cause) = did.or_else(|| evidence::cause(&self.split)).or_else(too_few) {
             text = format!("{text} {cause}");
         }
@@ -277,7 +277,7 @@ impl Group {
         };
         let dominant = ranked(&self.owner_methods, |owner| owner.total).first().copied();
         let owned = dominant.filter(|_| kind == FindingKind::HotLock).map(|(method, owner)| {
-            let method = code(&short(*method, names));
+            let method = self.method(*method, names);
             let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", {did}"));
             // Without pauses, as what it costs; but what counts at the root of a chain was time with the lock, too.
             let owned = self.total.saturating_sub(self.split.paused);
@@ -285,7 +285,7 @@ impl Group {
             let of_what = if self.cost() == owned { "that time" } else { "the time blocked on it" };
             let thread = Some(by_threads(owner, names)).filter(|by| by.starts_with("thread "));
             let whose = thread.map_or(String::new(), |thread| format!(" in {thread}"));
-            format!("{method}{whose} owned {} for {part} of {of_what}{}.", self.it(), did.unwrap_or_default())
+            format!("{}{whose} owned {} for {part} of {of_what}{}.", begun(&method), self.it(), did.unwrap_or_default())
         });
         Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
     }
@@ -332,6 +332,11 @@ impl Group {
     }
 
     /// `Inventory.lock`, or `Transaction` (153 locks).
+    /// A method that owned the lock.
+    fn method(&self, method: NameId, names: &Names) -> String {
+        method_beside(&short(method, names), &names.lock_short(self.kind.first))
+    }
+
     fn subject(&self, names: &Names) -> String {
         match self.kind.count {
             1 => code(&names.lock_short(self.kind.first)),
@@ -393,7 +398,7 @@ impl Group {
             None => format!("in {by}"),
         };
         let part = self.part(owner.total, &owner.estimated);
-        format!("{} owned {} for {part} of that time, {called}.", code(&short(method, names)), self.it())
+        format!("{} owned {} for {part} of that time, {called}.", begun(&self.method(method, names)), self.it())
     }
 
     /// `8 threads owned it in turn: `Shop.sell` for 48 % of that time, `Shop.buy` for 20 %.`
@@ -410,14 +415,14 @@ impl Group {
                 "For {} of that time, the recording does not show which method owned {}. {} owned {} for {}.",
                 percent(unknown),
                 self.it(),
-                code(&short(*first.0, names)),
+                begun(&self.method(*first.0, names)),
                 self.it(),
                 text(first.1),
             );
         }
-        let mut named = vec![format!("{} for {} of that time", code(&short(*first.0, names)), text(first.1))];
+        let mut named = vec![format!("{} for {} of that time", self.method(*first.0, names), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
-        named.extend(rest.map(|(method, owner)| format!("{} for {}", code(&short(**method, names)), text(owner))));
+        named.extend(rest.map(|(method, owner)| format!("{} for {}", self.method(**method, names), text(owner))));
         let shown: f64 = methods.iter().take(named.len()).map(|(_, owner)| part(owner)).sum();
         let rest = match 1.0 - shown {
             rest if rest >= WORTH_A_WORD => format!("; other methods, hand-off or unknown for {}", percent(rest)),
@@ -468,7 +473,7 @@ impl Group {
     fn whose_hand_off(&self) -> String {
         match share(self.own_hand_over, self.split.hand_off) {
             own if own < STANDS_FOR_ALL => {
-                format!(" In {} of this time, the blocked thread was the next to get the lock; otherwise, it was queued behind the next one.", percent(own))
+                format!(" In {} of this time, the blocked thread was first in the lock's queue; in the rest, another thread was before it.", percent(own))
             }
             _ => String::new(),
         }

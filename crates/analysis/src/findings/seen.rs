@@ -24,7 +24,7 @@ const MOSTLY: f64 = 0.5;
 /// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
 const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
 /// How much of the time samples cover is said where it is less than this part.
-const COVERED: f64 = 0.9;
+const COVERED: f64 = 0.995;
 
 /// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.

@@ -3,7 +3,7 @@
 
 use super::locks::{ranked, short, OF_ACTIVE, OF_BLOCKED};
 use super::seen::OfLocks;
-use super::words::{code, percent};
+use super::words::{code, method_beside, percent};
 use super::{evidence, of_active, Gist, Grounds, MOST};
 use crate::aggregate::share;
 use crate::analysis::Analysis;
@@ -173,7 +173,7 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
     };
     if let Some(first) = first {
         text += &format!(
-            ". For {} of that time, they were blocked on this lock itself, for {} on {}: its owner, {}, was itself {}.",
+            ". For {} of that time, they were blocked on this lock. For {}, they were blocked on {}, which {} owned while it was itself {}.",
             percent(share(root.direct_ns, cost_ns)),
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
@@ -189,7 +189,7 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
         seen.get(grounds.groups.place(last.lock)?, full)
     });
     let meanwhile = last.zip(root_seen.and_then(|seen| seen.mostly(&root_owner)));
-    let meanwhile = meanwhile.map(|(last, did)| format!("Its owner, {}, was {did}.", whose(last, names)));
+    let meanwhile = meanwhile.map(|(last, did)| format!("Meanwhile, {} was {did}.", whose(last, names)));
     let because_of = last.map(|last| {
         let lock = code(&names.lock_short(last.lock));
         if last.kind == Kind::Conditional {
@@ -246,7 +246,7 @@ fn chain_text(links: &[Link], names: &Names) -> String {
 /// A method, or the thread where the method is not known.
 fn whose(link: &Link, names: &Names) -> String {
     match link.method {
-        Some(method) => code(&short(method, names)),
+        Some(method) => method_beside(&short(method, names), &names.lock_short(link.lock)),
         None if link.thread.is_some() => format!("thread {}", code(&names.thread_text(link.thread))),
         None => "somebody unknown".to_owned(),
     }

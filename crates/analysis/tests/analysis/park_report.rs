@@ -331,7 +331,7 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
         "{waits:?}"
     );
     assert!(waits[0].contains(
-        "on this lock itself, for 67 % on `Ledger.lock`: its owner, `Ledger.audit`, was itself blocked on `Cache.lock`."
+        "on this lock. For 67 %, they were blocked on `Ledger.lock`, which `Ledger.audit` owned while it was itself blocked on `Cache.lock`."
     ));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
     assert_eq!(

@@ -421,7 +421,7 @@ fn an_owner_that_sleeps_before_and_after_is_not_said_to_sleep_with_the_lock() {
         "{}",
         finding.text
     );
-    let meanwhile = "blocked time: 100 % owner ran, slept or was in I/O (not recorded which)";
+    let meanwhile = "blocked time: 100 % owner ran, slept or was in I/O (it is not known which)";
     assert!(finding.details.iter().any(|detail| detail == meanwhile), "{:?}", finding.details);
     let sleep = finding.evidence.iter().find(|evidence| evidence.what == "lock-owner-off-cpu").unwrap();
     assert_eq!(sleep.least_ns, Some(0));

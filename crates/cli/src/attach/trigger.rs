@@ -10,6 +10,7 @@ use crate::attach::view::{Directory, View};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::process::Process;
+use crate::jvm::thread_room;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -132,8 +133,8 @@ impl Socket {
     pub fn check_worth_waiting(&self) -> Result<(), Failure> {
         let pid = self.process.pid;
         interrupt::check(|| {
-            let state = Process::read(pid)?.stopped_state()?;
-            Some(Failure::Stopped { pid, state })
+            let process = Process::read(pid)?;
+            Some(Failure::Stopped { pid, state: process.stopped_state()?, tracer: process.tracer })
         })
     }
 
@@ -170,6 +171,7 @@ impl Socket {
     }
 
     fn wake(&self, view: &View) -> Result<(), Failure> {
+        thread_room::check(&self.process)?;
         let refused = |error| self.problem(format!("no trigger file can be made for it ({error})"));
         let trigger = TriggerFile::create(&self.process, view, &self.directory).map_err(refused)?;
         let begin = Instant::now();

@@ -11,7 +11,7 @@ use headway_analysis::Aspect;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Breakdown {
-    /// Break blocked time down by these aspects, each within the one before: kind,
+    /// Split blocked time by these aspects, in the order in which you name them: kind,
     /// lock-class, lock-name (locks of one name together), lock, contender-thread,
     /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
     /// owner-method, owner-chain, time. Contender: the blocked thread; group: threads whose

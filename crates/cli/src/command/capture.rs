@@ -25,7 +25,7 @@ What to record, separated by commas, instead of the default: lock,steal
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
             cost. Use it alone: together with another event, lock is recorded
-            instead, and costs as much (`-e pressure,cpu` records lock,cpu)
+            instead, at the cost of lock (`-e pressure,cpu` is `-e lock,cpu`)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
@@ -34,7 +34,8 @@ What to record, separated by commas, instead of the default: lock,steal
             unit of work that the program marks with Headway.transaction)
 - mounts:   how long a virtual thread waited for a carrier (the platform
             thread that runs it) or a CPU once it was ready to continue;
-            also records park, and one more event for each park";
+            switches park on, too, and records one more event each time
+            that a virtual thread parks";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -79,8 +80,8 @@ pub struct Capture {
     pub max_age: Option<Span>,
 
     /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
-    /// owners. The totals include them; `report --min-duration` leaves short ones out of the totals
-    /// as well. This switches the default --budget off, and is an error together with --budget
+    /// owners. The totals include them. This option switches the default --budget off, and cannot be
+    /// used together with --budget
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
@@ -88,24 +89,25 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Try to keep the part of the cost that Headway can measure below this percentage of the
-    /// process's CPU time, or of one CPU if the process uses less; default: 1. If recording everything would cost more, contentions, waits and parks are sampled: their number and time stay
-    /// exact, shares by call stack and owner become estimates. Even that can cost more; the report
-    /// and `status` then say so
+    /// Try to keep the cost that Headway can measure below this percentage of the process's CPU
+    /// time; if the process uses less than one CPU, of one CPU; default: 1. If recording everything
+    /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
+    /// by call stack and owner become estimates. Even that can cost more; the report and `status` then
+    /// say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
-    /// Record each contention, wait and park, whatever it costs: there is no budget
+    /// Record each contention and each wait, whatever it costs: there is no budget
     #[arg(long, conflicts_with_all = ["budget", "max_rate", "sampling_window"])]
     pub exact: bool,
 
     /// Let the recording grow by at most SIZE (k, m, g) a second, averaged over 10 s. If
-    /// recording everything would need more, contentions, waits and parks are sampled as with --budget
+    /// recording everything would need more, contentions and waits are sampled as with --budget
     #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
     pub max_rate: Option<u64>,
 
     /// Sample always, not only beyond --budget or --max-rate: in each interval of this
-    /// length (us, ms), record the contentions and parks that are in progress at a random instant
+    /// length (us, ms), record the contentions and waits that are in progress at a random instant
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
@@ -133,7 +135,7 @@ pub struct Capture {
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
     /// JVM's user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_CSP_PERCENT (critical section pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER,
+    /// HEADWAY_CSP_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER,
     /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
     /// because one was still running) in the environment. `log` writes a line to the JVM's
     /// standard error instead
@@ -146,8 +148,8 @@ pub struct Capture {
     #[arg(long)]
     pub jmx: bool,
 
-    /// Name owners exactly in code that was compiled before Headway attached; without it, a method
-    /// that the compiler inlined appears as its caller. The JVM compiles the classes of such methods
+    /// Show the exact method of an owner also in code that was compiled before Headway attached.
+    /// Without this option, a method that the compiler inlined appears as its caller. The JVM compiles the classes of such methods
     /// again, on JDK 17 perhaps all code, so the program is slower for a while. `run` does not need it
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
@@ -168,12 +170,12 @@ pub struct Capture {
 
     /// How threads are sampled: perf (perf_event) or signal (CPU timers with SIGPROF); jvmti,
     /// agct (AsyncGetCallTrace) and handshake are for comparisons only; default: perf where it is allowed, else
-    /// signal, which only takes the samples of cpu and wall
+    /// signal. With signal there are samples for -e cpu and -e wall only, none of what owners did
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// For tests of fallbacks: disable mechanisms (`headway status` shows the words of those that
-    /// are active): exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
+    /// For tests of Headway's fallbacks only: disable parts of it (`headway status` lists the active ones;
+    /// docs/hooks.md explains the words): exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
     /// park-natives, park-locksupport, park-redirect, vmstructs, chains
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', value_parser = mechanism, hide_short_help = true)]
     pub disable: Vec<&'static str>,

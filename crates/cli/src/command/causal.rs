@@ -123,7 +123,7 @@ pub struct CausalRecord {
     #[command(flatten)]
     capture: Recording,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME", help_heading = None)]
     process: String,
 }

@@ -18,8 +18,8 @@ Examples:
   headway dump -o incident.jfr 4711
   headway report incident.jfr
 
-The copy contains what the recording still has: `start --max-age` and `--max-size`
-limit how far back that goes.";
+The copy contains what the recording has kept: `start --max-age` and `--max-size`
+limit how far back the recording goes.";
 
 /// Options of `dump`.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub struct Dump {
     #[arg(long)]
     force: bool,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

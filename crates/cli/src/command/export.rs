@@ -51,7 +51,7 @@ pub struct Export {
     format: Option<&'static str>,
 
     /// Overwrite an existing .jfr file if it is empty or a Headway recording. Other .jfr files are never
-    /// overwritten, files in other formats always
+    /// overwritten. Files in other formats are overwritten even without --force
     #[arg(long)]
     force: bool,
 

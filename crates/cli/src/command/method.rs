@@ -19,7 +19,7 @@ use std::path::Path;
 #[command(next_help_heading = "Methods")]
 pub struct MethodView {
     /// Show where time goes, by method: self and total time, the hottest call stacks, and
-    /// what owners of contended locks executed meanwhile. --by then takes only thread or
+    /// what owners of locks executed while other threads were blocked. --by then takes only thread or
     /// group
     #[arg(long)]
     pub method: bool,

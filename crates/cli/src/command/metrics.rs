@@ -22,8 +22,9 @@ Examples:
   headway metrics --once 4711                  print them and end
 
 `metrics` uses the running recording if there is one. Otherwise it starts a
-recording of pressure (-e pressure), and ends it when you end `metrics`. If it
-loaded the agent, it then detaches it (`headway stop --help` says what stays).
+recording of pressure (-e pressure), and ends it when you end `metrics`. If
+`metrics` loaded the agent, `metrics` then detaches it (`headway stop --help`
+says what stays).
 If another command ends the recording, `metrics` begins the next one.
 
 The command listens, not the JVM. Anyone who can reach the address can read
@@ -53,7 +54,7 @@ pub struct Metrics {
     #[arg(long)]
     once: bool,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

@@ -21,13 +21,14 @@ const BEGINNING_BYTES: u64 = 4096;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Park statistics")]
 pub struct ParkStatistics {
-    /// Write how often and how long threads parked on each blocker to this file (%p, %t as
-    /// in -o; JSON if it ends in .json), or to the JVM's standard error (`stderr`): when the
-    /// recording or the JVM ends, and on each SIGQUIT, together with the JVM's thread dump
+    /// Write how often and how long threads parked on each blocker (the lock, queue or pool for
+    /// which they wait) to this file (%p, %t as in -o; JSON if it ends in .json), or to the JVM's
+    /// standard error (`stderr`). This happens when the recording or the JVM ends, and at each
+    /// SIGQUIT, together with the JVM's thread dump
     #[arg(long, value_name = "FILE|stderr")]
     pub park_statistics: Option<PathBuf>,
 
-    /// Print park statistics as JSON, one document a line
+    /// Print park statistics as JSON, one document per line
     #[arg(long)]
     pub park_json: bool,
 

@@ -22,7 +22,7 @@ pub enum View {
 
 /// What is shown of critical section pressure, and how it is measured.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Critical section pressure")]
+#[command(next_help_heading = "Pressure of locks")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads were blocked on it, divided
     /// by the time in which threads did not wait (a blocked thread does not count as waiting)

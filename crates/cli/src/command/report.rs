@@ -33,7 +33,7 @@ Examples:
   headway report --by lock-name,owner-method --format csv 'rec-*.jfr' > locks.csv
   zstdcat app.jfr.zst | headway report -
 
-Any JFR file will do, also one made by JFR itself or by async-profiler; the
+`report` reads any JFR file, also one made by JFR itself or by async-profiler; the
 report shows what it contains. A damaged file gives a report of its readable
 part and exit code 4.";
 

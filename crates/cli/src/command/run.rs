@@ -24,6 +24,7 @@ use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
+use std::time::SystemTime;
 
 mod environment;
 mod signals;
@@ -89,12 +90,16 @@ impl Run {
         if !self.quiet {
             terminal::note(&format!("Recording into {}; {}.", pattern.shown(), self.capture.size_note()));
         }
-        let before = recordings_in(&pattern);
+        let before = recordings_in(&pattern, pattern.directory());
+        let begin = SystemTime::now();
         let forwarding = Forwarding::begin().map_err(Failure::doing("cannot handle signals"))?;
         let mut child = self.spawn(&tool_options)?;
         let status = forwarding.wait(&mut child).map_err(Failure::doing("cannot wait for the command"))?;
 
-        let recordings = new_recordings(&pattern, &before);
+        let mut recordings = new_recordings(&pattern, &before);
+        if recordings.is_empty() && !pattern.directory().is_dir() {
+            recordings = saved_elsewhere(&pattern, begin);
+        }
         let recordings = give_asked_name(recordings, &asked, self.capture.if_taken(&asked));
         let code = if self.quiet { DONE } else { self.tell(&recordings) };
         tell_of_survivors(&recordings, &pattern);
@@ -180,22 +185,40 @@ fn tell_of_survivors(recordings: &[PathBuf], pattern: &Pattern) {
 
 /// Recordings of this pattern that exist, with the time of their last change:
 /// a name may be used again.
-fn recordings_in(pattern: &Pattern) -> BTreeSet<(PathBuf, std::time::SystemTime)> {
+fn recordings_in(pattern: &Pattern, directory: &Path) -> BTreeSet<(PathBuf, SystemTime)> {
     let Some(recogniser) = pattern.recogniser() else {
         return BTreeSet::new();
     };
-    let Ok(entries) = std::fs::read_dir(pattern.directory()) else {
+    let Ok(entries) = std::fs::read_dir(directory) else {
         return BTreeSet::new();
     };
     entries
         .flatten()
         .filter(|entry| entry.file_name().to_str().is_some_and(|name| recogniser.is_match(name)))
-        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
+        .filter_map(|entry| Some((entry.path(), entry.path().metadata().ok()?)))
+        // Reading from a pipe would wait for ever.
+        .filter(|(_, file)| file.is_file())
+        .filter_map(|(path, file)| Some((path, file.modified().ok()?)))
         .collect()
 }
 
-fn new_recordings(pattern: &Pattern, before: &BTreeSet<(PathBuf, std::time::SystemTime)>) -> Vec<PathBuf> {
-    recordings_in(pattern).difference(before).map(|(path, _)| path.clone()).collect()
+/// Where the agent puts a recording whose directory is gone when it ends.
+fn saved_elsewhere(pattern: &Pattern, begin: SystemTime) -> Vec<PathBuf> {
+    let elsewhere = recordings_in(pattern, &std::env::temp_dir());
+    let saved: Vec<PathBuf> =
+        elsewhere.into_iter().filter(|(_, changed)| *changed >= begin).map(|(path, _)| path).collect();
+    for path in &saved {
+        terminal::note(&format!(
+            "{} was removed during the recording, so it is in {}.",
+            pattern.directory().display(),
+            path.display()
+        ));
+    }
+    saved
+}
+
+fn new_recordings(pattern: &Pattern, before: &BTreeSet<(PathBuf, SystemTime)>) -> Vec<PathBuf> {
+    recordings_in(pattern, pattern.directory()).difference(before).map(|(path, _)| path.clone()).collect()
 }
 
 /// With `-o app.jfr` a single recording gets just this name; several keep the

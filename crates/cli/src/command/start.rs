@@ -30,7 +30,7 @@ pub struct Start {
     #[command(flatten)]
     capture: Capture,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME", help_heading = None)]
     target: String,
 }

@@ -28,7 +28,7 @@ pub struct Status {
     #[arg(long)]
     json: bool,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

@@ -30,8 +30,8 @@ and exits with 1 if what remains still has an effect.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
-    /// Also end what the agent keeps for the next recording: the JVM no longer reports starts and
-    /// ends of threads to it, the management bean goes, and the memory of its list of native functions is freed
+    /// Also detach the agent: the JVM no longer reports starts and ends of threads to it, and the agent
+    /// removes its management bean and frees its list of native functions
     #[arg(long)]
     detach: bool,
 
@@ -39,7 +39,7 @@ pub struct Stop {
     #[arg(long)]
     json: bool,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

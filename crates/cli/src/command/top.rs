@@ -32,8 +32,8 @@ Examples:
   headway top --json -n 5 4711 | jq '.locks[0]'
 
 `top` shows the running recording if there is one. Otherwise it starts a recording
-of pressure (-e pressure), and ends it when you quit. If it loaded the agent, it
-then detaches it (`headway stop --help` says what stays).
+of pressure (-e pressure), and ends it when you quit. If `top` loaded the agent,
+`top` then detaches it (`headway stop --help` says what stays).
 
 Keys: q quits, p pauses the display, s changes the order, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";
@@ -58,7 +58,7 @@ pub struct Top {
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
+    /// Process id, main class or jar; a part of the name is enough if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

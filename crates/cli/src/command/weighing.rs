@@ -12,8 +12,9 @@ use regex::Regex;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Weighing {
-    /// Which time to count: cpu (CPU time), wall (running and waiting), owner (time blocked on
-    /// locks, by the owner), contender (the same, by the blocked thread); default: the first of
+    /// Which time to count: cpu (CPU time), wall (elapsed time of all threads, also of those
+    /// that do not run), owner (time blocked on locks, by the owner), contender (the same, by the
+    /// blocked thread); default: the first of
     /// these that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
@@ -40,8 +41,8 @@ pub struct Weighing {
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Count only threads whose name contains a match; with `--of contender` and `--of owner`,
-    /// the name of the blocked thread
+    /// Count only threads whose name contains a match. With `--of contender`, and also with `--of
+    /// owner`, the name of the blocked thread must match
     #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
     threads: Option<Regex>,
 

@@ -6,6 +6,7 @@ pub mod main_class;
 pub mod perfdata;
 pub mod process;
 pub mod target_file;
+pub mod thread_room;
 pub mod users;
 
 use crate::agent::library;
@@ -203,7 +204,7 @@ impl Jvm {
             return Err(Failure::AttachDisabled { pid });
         }
         if let Some(state) = self.process.stopped_state() {
-            return Err(Failure::Stopped { pid, state });
+            return Err(Failure::Stopped { pid, state, tracer: self.process.tracer });
         }
         Ok(())
     }

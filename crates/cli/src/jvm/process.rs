@@ -17,12 +17,20 @@ pub struct Process {
     pub ns_pid: u32,
     /// Kernel's name of its main thread.
     pub name: String,
+    /// Real user.
+    pub uid: u32,
     /// Effective user.
     pub euid: u32,
     /// Effective group.
     pub egid: u32,
     /// `R`, `S`, `T`, `Z`, ...
     pub state: char,
+    /// How many threads it has.
+    pub threads: u64,
+    /// Its effective capabilities, bit n for capability n.
+    pub capabilities: u64,
+    /// The debugger that traces it, 0 if none does.
+    pub tracer: u32,
     /// Signals it handles, bit n-1 for signal n.
     caught: u64,
     /// Signals it ignores, likewise.
@@ -84,15 +92,19 @@ impl Process {
                 .map(str::trim)
                 .unwrap_or_default()
         };
-        let second_number = |name| field(name).split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
+        let number = |name, at| field(name).split_whitespace().nth(at).and_then(|n| n.parse().ok()).unwrap_or(0);
         let mask = |name| u64::from_str_radix(field(name), 16).unwrap_or(0);
         Process {
             pid,
             ns_pid: field("NSpid").split_whitespace().last().and_then(|n| n.parse().ok()).unwrap_or(pid),
             name: field("Name").to_owned(),
-            euid: second_number("Uid"),
-            egid: second_number("Gid"),
+            uid: number("Uid", 0),
+            euid: number("Uid", 1),
+            egid: number("Gid", 1),
             state: field("State").chars().next().unwrap_or('?'),
+            threads: field("Threads").parse().unwrap_or(1),
+            capabilities: mask("CapEff"),
+            tracer: number("TracerPid", 0),
             caught: mask("SigCgt"),
             ignored: mask("SigIgn"),
         }

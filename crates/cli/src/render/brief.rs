@@ -36,7 +36,7 @@ const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'w', '=', '░', '?'];
 const WAITING: &str = "waiting for results, permits, pools";
 /// Their symbol.
 const WAITS: char = 'w';
-/// A part that is not drawn is in the legend from this share on; the time on CPU always is.
+/// From this share on, a part is drawn and in the legend; the time on CPU always is.
 const IN_LEGEND: f64 = 0.005;
 
 /// The report in at most 60 lines of 80 columns or more.
@@ -122,13 +122,11 @@ fn bar(report: &Report, screen: &Screen, out: &mut String) {
             None => parts.push((symbol(part), part.words, ns)),
         }
     }
+    parts.retain(|(symbol, _, ns)| *symbol == SYMBOLS[0] || *ns as f64 >= IN_LEGEND * active as f64);
     let width = screen.width.saturating_sub(4).min(96);
-    let bar = drawn(&parts, active, width);
-    let _ = writeln!(out, "  {bar}");
-    let is_said = |symbol: char, ns: u64| bar.contains(symbol) || ns as f64 >= IN_LEGEND * active as f64;
+    let _ = writeln!(out, "  {}", drawn(&parts, active, width));
     let legend: Vec<String> = parts
         .iter()
-        .filter(|(symbol, _, ns)| *symbol == SYMBOLS[0] || is_said(*symbol, *ns))
         .map(|(symbol, words, ns)| format!("{symbol} {words} {}", numbers::percent(*ns as f64 / active as f64)))
         .collect();
     for line in prose::wrapped_at_most(3, &legend.join(", "), 2, screen) {
@@ -148,17 +146,23 @@ fn thread_time(ledger: &Ledger, screen: &Screen) -> String {
     }
 }
 
-/// The bar: as many columns for each part as it has of the whole, none for less than
-/// half a column.
+/// The bar: as many columns for each part as it has of the whole, at least one, so that all of
+/// the legend is seen. The largest part gives or takes what rounding leaves.
 fn drawn(parts: &[(char, &str, u64)], whole: u64, width: usize) -> String {
-    let column = |ns: u64| (ns as f64 / whole as f64 * width as f64).round() as usize;
-    let (mut bar, mut so_far) = (String::new(), 0);
-    for (symbol, _, ns) in parts {
-        let from = column(so_far);
-        so_far += ns;
-        bar.extend(std::iter::repeat_n(*symbol, column(so_far).saturating_sub(from)));
-    }
-    bar
+    let columns = |ns: u64| ((ns as f64 / whole as f64 * width as f64).round() as usize).max(usize::from(ns > 0));
+    let largest = parts.iter().map(|(.., ns)| *ns).enumerate().max_by_key(|(_, ns)| *ns).map(|(at, _)| at);
+    let others = |but: usize| {
+        parts.iter().enumerate().filter(|(at, _)| *at != but).map(|(_, part)| columns(part.2)).sum::<usize>()
+    };
+    let columns_of = |at: usize, ns: u64| match largest {
+        Some(largest) if largest == at => width.saturating_sub(others(at)),
+        _ => columns(ns),
+    };
+    parts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, (symbol, _, ns))| std::iter::repeat_n(*symbol, columns_of(at, *ns)))
+        .collect()
 }
 
 fn findings(report: &Report, screen: &Screen, out: &mut String) {

@@ -155,23 +155,41 @@ pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
+/// Parks of virtual threads are no samples.
+fn known(activity: &OwnerActivity) -> &'static str {
+    if activity.parked_ns > 0 {
+        "known"
+    } else {
+        "sampled"
+    }
+}
+
+/// How much of the blocked time is known, and for what part of that the owner itself did not run.
+fn coverage(activity: &OwnerActivity, covered: f64) -> String {
+    let known = known(activity);
+    let mut note = format!("{} blocked", numbers::time(activity.blocked_ns));
+    let part = numbers::percent(covered);
+    let seen = match (activity.samples_taken, activity.parked_ns) {
+        (0, _) => format!("{part} of it {known}"),
+        (1, 0) => format!("1 sample covers {part} of it"),
+        (taken, 0) => format!("{} samples cover {part} of it", numbers::grouped(taken)),
+        (taken, _) => format!("{part} of it known from {} and parks", numbers::counted(taken, "sample", "samples")),
+    };
+    if activity.sampled_ns > 0 {
+        let _ = write!(note, "; {seen}");
+    }
+    if activity.waiting_ns > 0 {
+        let waited = numbers::percent(activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64);
+        let _ = write!(note, "; in {waited} of the {known} part the owner slept, waited or was in I/O");
+    }
+    note
+}
+
 /// What a lock's owner executed while others waited. Parts of the blocked time where
 /// samples say how much of it they cover; what they do not cover is unknown.
 fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
     let covered = if activity.sampled_ns > 0 { activity.coverage } else { 1.0 };
-    let mut note = format!("{} blocked", numbers::time(activity.blocked_ns));
-    // Parks of virtual threads are no samples.
-    let seen = if activity.parked_ns > 0 { "known" } else { "sampled" };
-    if activity.sampled_ns > 0 {
-        let _ = write!(note, ", {} of it {seen}", numbers::percent(covered));
-    }
-    if activity.samples_taken > 0 {
-        let _ = write!(note, " ({})", numbers::counted(activity.samples_taken, "sample", "samples"));
-    }
-    if activity.waiting_ns > 0 {
-        let waited = covered * activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
-        let _ = write!(note, "; for {} of that the owner itself waited", numbers::percent(waited));
-    }
+    let note = coverage(activity, covered);
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
     let _ = writeln!(out, "  owned by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
     if covered < LEAST_COVERAGE {
@@ -184,7 +202,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let _ = writeln!(out, "  {share:>7}  {}", prose::fitted(&spot.frame, room, screen));
     }
     if covered < 0.995 {
-        let _ = writeln!(out, "  {:>7}  (not {seen})", numbers::percent(1.0 - covered));
+        let _ = writeln!(out, "  {:>7}  (not {})", numbers::percent(1.0 - covered), known(activity));
     }
     if let Some(path) = activity.stacks.first().filter(|path| path.stack.len() > 1) {
         let line = format!("  hottest stack ({}):", numbers::percent(path.share * covered));

@@ -202,7 +202,7 @@ fn totals(windows: &[SamplingWindow]) -> String {
     )
 }
 
-/// Which bound decided the windows, and when: `from 2.00 s to 14.0 s (--budget), since 14.0 s after the start (--max-rate)`.
+/// Which bound decided the windows, and when: `from 2.00 s to 14.0 s (--budget), from 14.0 s on (--max-rate)`.
 fn bounds(windows: &[SamplingWindow]) -> String {
     let spans = spans(windows.iter().map(|window| (window.from_ns, (window.window_ns > 0).then_some(window.bound))));
     listed(&spans, |(bound, from, to)| format!("{} (--{bound})", when(*from, *to)))
@@ -231,7 +231,7 @@ fn when(from: u64, to: Option<u64>) -> String {
     let to = to.map_or("on".to_owned(), |to| format!("to {}", numbers::time(to)));
     match from {
         0 if to == "on" => "from the start".to_owned(),
-        from if to == "on" => format!("since {} after the start", numbers::time(from)),
+        from if to == "on" => format!("from {} on", numbers::time(from)),
         from => format!("from {} {to}", numbers::time(from)),
     }
 }
@@ -268,7 +268,7 @@ mod tests {
             window(4 * second, 10_000_000, "budget"),
             window(14 * second, 20_000_000, "max-rate"),
         ];
-        assert_eq!(bounds(&windows), "from 2.00 s to 14.0 s (--budget), since 14.0 s after the start (--max-rate)");
+        assert_eq!(bounds(&windows), "from 2.00 s to 14.0 s (--budget), from 14.0 s on (--max-rate)");
         windows.extend(
             (0..3).flat_map(|n| [window((20 + n) * second, 0, "budget"), window((20 + n) * second, 9, "budget")]),
         );

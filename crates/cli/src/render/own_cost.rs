@@ -92,15 +92,15 @@ impl OwnCost {
     fn running(&self) -> Option<String> {
         if self.process_cpu_ns == 0 {
             return (self.own_cpu_ns > 0)
-                .then(|| format!("Headway's own threads used {} of CPU time.", time(self.own_cpu_ns)));
+                .then(|| format!("Headway's own cost: its threads used {} of CPU time.", time(self.own_cpu_ns)));
         }
         let share = |ns: u64| percent(ns as f64 / self.process_cpu_ns as f64);
         let interrupts = if self.has_interrupts { ", interrupts that take CPU samples not included" } else { "" };
         let own = self.own_cpu_ns;
         if self.timed_calls < CALLS_FOR_AN_ESTIMATE {
             return Some(format!(
-                "Headway's own threads used {} of CPU time, {}{interrupts}. Its work on application threads is not \
-                 included: too few calls were timed for an estimate.",
+                "Headway's own cost: its threads used {} of CPU time, {}{interrupts}. Headway's work on application threads \
+                 is not included: too few of its calls were timed for an estimate.",
                 time(own),
                 self.shares(own, (own, own)),
             ));
@@ -126,7 +126,7 @@ impl OwnCost {
         ))
     }
 
-    /// `0.8 % of one CPU (limit 1 %: kept), 1.6 % of the process's 4.82 s`: what the limit is a part of comes first.
+    /// `0.8 % of one CPU (limit 1 %: kept), which is 1.6 % of the process's 4.82 s`: what the limit is a part of comes first.
     fn shares(&self, ns: u64, range: (u64, u64)) -> String {
         let of_process = format!(
             "{} of the process's {}",
@@ -138,7 +138,7 @@ impl OwnCost {
         match self.process_cpu_ns < self.duration_ns {
             true => {
                 let of_cpu = percent(ns as f64 / self.duration_ns as f64);
-                format!("{of_cpu} of one CPU {limit}, {of_process}")
+                format!("{of_cpu} of one CPU {limit}, which is {of_process}")
             }
             false => format!("{of_process} {limit}"),
         }
@@ -152,7 +152,7 @@ impl OwnCost {
             () if high as f64 <= allowed => ": kept",
             // It is a limit for the mean of this time.
             () if self.duration_ns < HELD_NS => ", as the mean of 10 s",
-            () if low as f64 > allowed => ": exceeded",
+            () if low as f64 > allowed => ": not kept",
             () => "",
         }
     }
@@ -204,8 +204,8 @@ mod tests {
             let few = OwnCost { timed_calls, hook_cpu_ns, attach_cpu_ns: 0, attach_pause_ns: 0, ..cost };
             assert_eq!(
                 said(OwnCost { has_interrupts: false, ..few }),
-                "Headway's own threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s. Its work on \
-                 application threads is not included: too few calls were timed for an estimate."
+                "Headway's own cost: its threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s. Headway's \
+                 work on application threads is not included: too few of its calls were timed for an estimate."
             );
         }
     }
@@ -222,15 +222,19 @@ mod tests {
         let shares = |cost: OwnCost| said(cost).split(" of CPU time, ").nth(1).unwrap_or_default().to_owned();
         let of = |cost: OwnCost, text: &str| assert!(shares(cost).starts_with(text), "{}", said(cost));
         // A process that uses less than one CPU may cost this part of one.
-        of(cost, "0.8 % of one CPU (limit 1 %: kept), 1.6 % of the process's 4.82 s. ");
+        of(cost, "0.8 % of one CPU (limit 1 %: kept), which is 1.6 % of the process's 4.82 s. ");
         of(OwnCost { is_exceeded: true, ..cost }, "0.8 % of one CPU (limit 1 %: exceeded), ");
-        of(OwnCost { budget: Some(0.005), ..cost }, "0.8 % of one CPU (limit 0.5 %: exceeded), ");
+        of(OwnCost { budget: Some(0.005), ..cost }, "0.8 % of one CPU (limit 0.5 %: not kept), ");
         of(OwnCost { duration_ns: 5_100 * MS, ..cost }, "1.5 % of one CPU (limit 1 %, as the mean of 10 s), ");
         of(OwnCost { process_cpu_ns: 40_000 * MS, ..cost }, "0.2 % of the process's 40.0 s (limit 1 %: kept). ");
         of(OwnCost { budget: None, ..cost }, "1.6 % of the process's 4.82 s. ");
         // What is estimated may be on both sides of the limit.
         let hooks = OwnCost { hook_cpu_ns: 20 * MS, hook_cpu_error_ns: 10 * MS, timed_calls: 12, ..cost };
-        assert!(said(hooks).contains("(89.0 ms to 109 ms), 1.0 % of one CPU (limit 1 %), 2.1 % of"), "{}", said(hooks));
+        assert!(
+            said(hooks).contains("(89.0 ms to 109 ms), 1.0 % of one CPU (limit 1 %), which is 2.1 % of"),
+            "{}",
+            said(hooks)
+        );
     }
 
     #[test]
@@ -238,7 +242,7 @@ mod tests {
         let old = OwnCost { own_cpu_ns: 3 * MS, attach_pause_ns: 2 * MS, ..OwnCost::default() };
         assert_eq!(
             said(old),
-            "Headway's own threads used 3.00 ms of CPU time. Starting the recording paused the process for 2.00 ms."
+            "Headway's own cost: its threads used 3.00 ms of CPU time. Starting the recording paused the process for 2.00 ms."
         );
         assert_eq!(OwnCost::default().sentences(), None);
     }

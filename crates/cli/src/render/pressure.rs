@@ -17,7 +17,7 @@ const WIDEST: usize = 100;
 pub fn write(pressure: &PressureReport, phases_only: bool, screen: &Screen, out: &mut String) {
     let what = if phases_only { "PHASES" } else { "PRESSURE" };
     let note = format!(
-        "time acquiring a lock / running time of all threads, in intervals of {}",
+        "blocked time / time in which threads did not wait, in intervals of {}",
         numbers::time(pressure.interval_ns)
     );
     title(what, &note, screen, out);
@@ -85,7 +85,7 @@ fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> 
 
 fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     let text = format!(
-        "from {} to {} it took {} of the running time (peak {}), {} in all",
+        "from {} to {}: threads were blocked on it for {} of that time (peak {}), {} in all",
         numbers::time(phase.start_ns),
         numbers::time(phase.end_ns),
         numbers::percent(phase.csp_mean),
@@ -168,15 +168,15 @@ mod tests {
         let mut out = String::new();
         write(&pressure(), false, &SCREEN, &mut out);
         let expected = "
-PRESSURE  time acquiring a lock / running time of all threads, in intervals of 1.00 s
+PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.00 s
      mean      peak  lock
     9.7 %      50 %  (all locks)
                     0 ns ▁▁▁▁▁█▁▁▁▁ 10.0 s
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s it took 48 % of the running time (peak
-                    50 %), 1.92 s in all
+                    from 4.00 s to 6.00 s: threads were blocked on it for 48 %
+                    of that time (peak 50 %), 1.92 s in all
                       blocked in: com.acme.Shop.sell:12 < com.acme.Server.run:7
                       owned by: com.acme.Shop.restock:88
                     for comparison: acquiring / elapsed time 0 %

@@ -33,6 +33,8 @@ pub(crate) struct ChunkSpan {
     pub(crate) offset: u64,
     pub(crate) len: u64,
     pub(crate) end: TimeNs,
+    /// How many events it has.
+    pub(crate) events: u64,
 }
 
 /// See the module's description.
@@ -243,13 +245,38 @@ impl RecordingFile {
 
     fn grew(&mut self, len: u64, begins_chunk: bool, now: TimeNs) {
         if begins_chunk {
-            self.chunks.push_back(ChunkSpan { offset: self.len, len: 0, end: now });
+            self.chunks.push_back(ChunkSpan { offset: self.len, len: 0, end: now, events: 0 });
         }
         if let Some(chunk) = self.chunks.back_mut() {
             chunk.len += len;
             chunk.end = now;
         }
         self.len += len;
+    }
+
+    /// Counts events that were appended to the last chunk.
+    pub(crate) fn count(&mut self, events: u64) {
+        if let Some(chunk) = self.chunks.back_mut() {
+            chunk.events += events;
+        }
+    }
+
+    /// How many events the file has lost because something else made it shorter; then it is
+    /// empty, and the next append must begin a chunk. `None` if all of it is there.
+    ///
+    /// # Errors
+    /// That of emptying it.
+    pub(crate) fn empty_if_truncated(&mut self) -> io::Result<Option<u64>> {
+        // What cannot be told now shows when it is written.
+        let is_whole = self.file.metadata().map_or(true, |now| now.len() >= self.len + self.reserved);
+        if is_whole {
+            return Ok(None);
+        }
+        self.file.set_len(0)?;
+        self.len = 0;
+        self.reserved = 0;
+        self.last = None;
+        Ok(Some(self.chunks.drain(..).map(|chunk| chunk.events).sum()))
     }
 
     /// Offset of the oldest chunk to keep so that at most `max_size` bytes

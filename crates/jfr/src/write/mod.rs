@@ -191,6 +191,8 @@ pub struct RecordingWriter {
     last_header: Option<ChunkHeader>,
     /// True once old chunks were dropped.
     was_cut: bool,
+    /// Another program made the file shorter, which is not told yet.
+    was_truncated: bool,
 }
 
 impl fmt::Debug for RecordingWriter {
@@ -227,6 +229,7 @@ impl RecordingWriter {
             lost_total: 0,
             last_header: None,
             was_cut: false,
+            was_truncated: false,
             info,
             config,
         })
@@ -263,7 +266,8 @@ impl RecordingWriter {
             return self.events.bytes.len() < BUFFER_LIMIT;
         }
         // A failure is told by the next flush, which fails as well.
-        self.write_and_rotate(dictionary).is_ok() || self.events.bytes.len() < BUFFER_LIMIT
+        let is_there = self.begin_anew_if_truncated().is_ok();
+        (is_there && self.write_and_rotate(dictionary).is_ok()) || self.events.bytes.len() < BUFFER_LIMIT
     }
 
     fn info_changed(&mut self, info: &Arc<RecordingInfo>) {
@@ -286,6 +290,7 @@ impl RecordingWriter {
     /// [`WriteError::Rotate`]: everything is written but old chunks remain.
     pub fn flush(&mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<(), WriteError> {
         self.now = self.now.max(watermark);
+        self.begin_anew_if_truncated()?;
         if watermark > self.watermark || self.chunk.is_none() {
             self.watermark = self.watermark.max(watermark);
             let mark = Event::Watermark(self.watermark);
@@ -321,6 +326,22 @@ impl RecordingWriter {
                 Err(WriteError::Append(self.config.path.clone(), error))
             }
         }
+    }
+
+    /// Some other program may have emptied the file, as a script that rotates logs does. What was in it
+    /// is lost, and what is buffered refers to it: both are counted, and a new chunk begins.
+    fn begin_anew_if_truncated(&mut self) -> Result<(), WriteError> {
+        let truncated = self.file.empty_if_truncated();
+        let Some(events) = truncated.map_err(|e| WriteError::Append(self.config.path.clone(), e))? else {
+            return Ok(());
+        };
+        self.untold_losses += events;
+        self.lost_total += events;
+        self.drop_buffered();
+        self.last_header = None;
+        self.was_truncated = true;
+        self.end_chunk();
+        Ok(())
     }
 
     /// The bytes to append before the events: the constants that they need. The
@@ -396,6 +417,7 @@ impl RecordingWriter {
         let checkpoints = before.checkpoints + u64::from(header.checkpoint != before.checkpoint);
         self.chunk = Some(OpenChunk { size: header.size, checkpoint: header.checkpoint, checkpoints });
         self.constants.written();
+        self.file.count(self.buffered);
         self.events.bytes.clear();
         self.buffered = 0;
         self.untold_losses = 0;
@@ -524,6 +546,12 @@ impl RecordingWriter {
     /// True if old chunks were dropped since this was last asked.
     pub fn take_was_cut(&mut self) -> bool {
         std::mem::take(&mut self.was_cut)
+    }
+
+    /// True if another program made the file shorter since this was last asked: what was in it is
+    /// lost, and counted.
+    pub fn take_was_truncated(&mut self) -> bool {
+        std::mem::take(&mut self.was_truncated)
     }
 
     /// False once the file was removed, replaced or moved.
