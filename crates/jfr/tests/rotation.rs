@@ -56,7 +56,7 @@ fn max_size_bounds_the_file_and_keeps_the_newest() {
 }
 
 #[test]
-fn a_file_that_another_program_truncates_goes_on_and_counts_what_is_lost() {
+fn a_file_that_another_program_truncates_goes_on_and_counts_what_is_missing() {
     let dictionary = synthetic::dictionary();
     for (name, left) in [("a.jfr", 0), ("b.jfr", 100), ("c.jfr", 40_000), ("d.jfr.zst", 0), ("e.jfr.lz4", 1_000)] {
         let scratch = Scratch::new();
@@ -85,11 +85,11 @@ fn a_file_that_another_program_truncates_goes_on_and_counts_what_is_lost() {
                 !is_definition(event) && !matches!(event, Event::Lost(..) | Event::Watermark(_) | Event::Recording(_))
             })
             .count() as u64;
-        let told: u64 =
+        let missing: u64 =
             events.iter().map(|event| if let Event::Lost(Loss::WriteFailed, n) = event { *n } else { 0 }).sum();
-        assert!(there > 0 && told > 0, "{name}: {there} there, {told} lost");
-        assert_eq!(told, finished.lost, "{name}");
-        assert_eq!(there + told, all, "{name}: each event is there or counted");
+        assert!(there > 0 && missing > 0, "{name}: {there} there, {missing} not");
+        assert_eq!(missing, finished.lost, "{name}");
+        assert_eq!(there + missing, all, "{name}: each event is there or counted");
         assert!(covers(&path).0 > epoch(after), "{name}: nothing of before is there");
         assert_eq!(covers(&path).1, epoch(stream.now()), "{name}");
     }
@@ -191,7 +191,7 @@ fn child_whose_disk_is_full() {
     stream.second().iter().for_each(|event| writer.event(event, &dictionary));
     let finished = writer.finish(&dictionary, stream.now()).unwrap();
     assert!(finished.problem.unwrap().contains("File too large"));
-    println!("errors {errors} lost {}", finished.lost);
+    println!("errors {errors} dropped {}", finished.lost);
 }
 
 #[test]
@@ -210,14 +210,14 @@ fn a_full_disk_costs_counted_events_and_leaves_a_readable_file() {
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-        let told = text.lines().find(|line| line.contains("errors")).unwrap_or_else(|| panic!("{text}"));
-        let mut numbers = told.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
-        let (errors, lost) = (numbers.next().unwrap(), numbers.next().unwrap());
-        assert!(errors > 3 && lost > 100_000, "{told}");
+        let line = text.lines().find(|line| line.contains("errors")).unwrap_or_else(|| panic!("{text}"));
+        let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+        let (errors, dropped) = (numbers.next().unwrap(), numbers.next().unwrap());
+        assert!(errors > 3 && dropped > 100_000, "{line}");
         let events = read_sound(&path);
         assert!(events.iter().filter(|e| !is_definition(e)).count() > 50_000);
-        let told = events.iter().find_map(|e| if let Event::Lost(Loss::WriteFailed, n) = e { Some(*n) } else { None });
-        assert_eq!(told, Some(lost), "{name} says what is missing");
+        let said = events.iter().find_map(|e| if let Event::Lost(Loss::WriteFailed, n) = e { Some(*n) } else { None });
+        assert_eq!(said, Some(dropped), "{name} says what is missing");
         assert!(Summary::of(&path).unwrap().problems.is_empty());
     }
 }

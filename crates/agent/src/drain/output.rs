@@ -50,7 +50,7 @@ impl Drain {
     /// The newest chunks say that there were older ones.
     pub(super) fn tell_cut(&mut self) {
         if self.writer.as_mut().is_some_and(RecordingWriter::take_was_truncated) {
-            let reason = "another program made its file shorter: what had been recorded until then is lost";
+            let reason = "another program made its file shorter: what had been recorded until then is gone";
             self.take_event(&Event::Degraded(Degraded { mechanism: "recording".into(), reason: reason.into() }));
         }
         if !self.writer.as_mut().is_some_and(RecordingWriter::take_was_cut) {

@@ -20,6 +20,7 @@ pub fn faults() -> Vec<Fault> {
     faults.push(counted("process_vm_readv", "wall", "sample_unreadable", "sample_moved"));
     faults.push(limit("open files", "--nofile=64:64"));
     faults.push(too_few_files());
+    faults.push(too_few_threads());
     faults.push(limit("locked memory", "--memlock=65536:65536"));
     faults.push(limit("CPU timers and signals", "--sigpending=8:8"));
     faults
@@ -82,6 +83,36 @@ fn too_few_files() -> Fault {
         stage.survives(&mut program)?;
         refused(stage, &said, 1, "more files, and a recording needs", &[&program.pid()])?;
         Ok("exit code 1: how many files the process can open still, and how many a recording needs".to_owned())
+    })
+}
+
+/// A JVM that cannot create the thread of its attach mechanism ends.
+fn too_few_threads() -> Fault {
+    let what = "no thread left for the user of the JVM: `prlimit --nproc`";
+    Fault::new(GROUP, what, "exit code 3 and one sentence; the program runs on", |stage| {
+        // Root has no such limit. A user who has nothing else here; reading is allowed, whoever owns the files.
+        let as_user = || {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", "64731", "--regid", "64731", "--clear-groups"]);
+            command.args([
+                "--inh-caps",
+                "-all,+dac_read_search,+dac_override",
+                "--ambient-caps",
+                "+dac_read_search,+dac_override",
+            ]);
+            command
+        };
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mut limited = as_user();
+        limited.arg(java.get_program()).args(java.get_args()).current_dir(stage.path(""));
+        let mut program = stage.ready(&mut limited)?;
+        let threads = std::fs::read_dir(format!("/proc/{}/task", program.pid()))?.count();
+        let limit = format!("--nproc={threads}:{threads}");
+        super::machines::run(as_user().args(["prlimit", "--pid", &program.pid(), &limit]))?;
+        let said = stage.headway(["record", "-d", "1s", &program.pid()])?;
+        stage.survives(&mut program)?;
+        refused(stage, &said, 3, "more threads because of", &[&program.pid()])?;
+        Ok("exit code 3: how many threads the process can create still, and what limits it".to_owned())
     })
 }
 

@@ -261,13 +261,13 @@ impl RecordingFile {
         }
     }
 
-    /// How many events the file has lost because something else made it shorter; then it is
+    /// How many events are gone because something else made the file shorter; then it is
     /// empty, and the next append must begin a chunk. `None` if all of it is there.
     ///
     /// # Errors
     /// That of emptying it.
     pub(crate) fn empty_if_truncated(&mut self) -> io::Result<Option<u64>> {
-        // What cannot be told now shows when it is written.
+        // What cannot be seen now shows when the file is written.
         let is_whole = self.file.metadata().map_or(true, |now| now.len() >= self.len + self.reserved);
         if is_whole {
             return Ok(None);

@@ -191,7 +191,7 @@ pub struct RecordingWriter {
     last_header: Option<ChunkHeader>,
     /// True once old chunks were dropped.
     was_cut: bool,
-    /// Another program made the file shorter, which is not told yet.
+    /// Another program made the file shorter, which nobody has asked about yet.
     was_truncated: bool,
 }
 
@@ -329,7 +329,7 @@ impl RecordingWriter {
     }
 
     /// Some other program may have emptied the file, as a script that rotates logs does. What was in it
-    /// is lost, and what is buffered refers to it: both are counted, and a new chunk begins.
+    /// is gone, and what is buffered refers to it: both are counted, and a new chunk begins.
     fn begin_anew_if_truncated(&mut self) -> Result<(), WriteError> {
         let truncated = self.file.empty_if_truncated();
         let Some(events) = truncated.map_err(|e| WriteError::Append(self.config.path.clone(), e))? else {
@@ -549,7 +549,7 @@ impl RecordingWriter {
     }
 
     /// True if another program made the file shorter since this was last asked: what was in it is
-    /// lost, and counted.
+    /// gone, and counted.
     pub fn take_was_truncated(&mut self) -> bool {
         std::mem::take(&mut self.was_truncated)
     }
