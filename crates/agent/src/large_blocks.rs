@@ -71,13 +71,42 @@ pub fn has_recovered() -> bool {
     if used_bytes(USED.load(Ordering::Relaxed)) > RESERVE_BYTES / 2 {
         return false;
     }
-    let probe = map(RESERVE_BYTES);
+    let has_room = has_room_for(RESERVE_BYTES);
+    if has_room {
+        SHORT.store(false, Ordering::Relaxed);
+    }
+    has_room
+}
+
+/// Address space that the process must have left for the agent to be built: it and its first recording take 335 MB,
+/// nearly all of it reserved and never used (what the C library reserves for each new thread).
+pub const AGENT_BYTES: usize = 512 << 20;
+/// The same for a later recording.
+pub const RECORDING_BYTES: usize = 256 << 20;
+
+/// Makes sure that the process can map so many bytes more.
+///
+/// # Errors
+/// It cannot: a sentence.
+pub fn room_for(bytes: usize) -> Result<(), String> {
+    match has_room_for(bytes) {
+        true => Ok(()),
+        false => Err(format!(
+            "the process can map less than {} MB of memory more, which could end it during a recording: raise its limit \
+             of address space (ulimit -v), or let the machine commit more memory (vm.overcommit_memory)",
+            bytes >> 20
+        )),
+    }
+}
+
+/// True if the process can map so many bytes more at once. They are not touched, and mapped for a moment only.
+fn has_room_for(bytes: usize) -> bool {
+    let probe = map_with(bytes, libc::MAP_NORESERVE);
     if probe.is_null() {
         return false;
     }
     // SAFETY: it was mapped with this size, and nobody has it.
-    unsafe { libc::munmap(probe.cast(), RESERVE_BYTES) };
-    SHORT.store(false, Ordering::Relaxed);
+    unsafe { libc::munmap(probe.cast(), bytes) };
     true
 }
 
@@ -142,6 +171,10 @@ fn is_mapped(size: usize, align: usize) -> bool {
 
 /// Zeroed memory; null if there is none.
 fn map(size: usize) -> *mut u8 {
+    map_with(size, 0)
+}
+
+fn map_with(size: usize, flags: libc::c_int) -> *mut u8 {
     // SAFETY: an anonymous private mapping at an address of the kernel's
     // choice touches nothing that exists.
     let start = unsafe {
@@ -149,7 +182,7 @@ fn map(size: usize) -> *mut u8 {
             ptr::null_mut(),
             size,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
             -1,
             0,
         )
@@ -266,6 +299,14 @@ mod tests {
                 ALLOCATOR.dealloc(block, layout);
             }
         }
+    }
+
+    #[test]
+    fn room_is_found_and_given_back() {
+        let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap_or_default().lines().count();
+        let before = mapped();
+        assert!(has_room_for(512 << 20) && !has_room_for(1 << 50));
+        assert!(mapped() <= before + 8, "other tests map little meanwhile");
     }
 
     /// The reserve itself: whether it is used is the kernel's decision.

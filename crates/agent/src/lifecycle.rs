@@ -17,7 +17,7 @@ use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
 use crate::vm::HotSpot;
-use crate::{arch, callbacks, java::JavaFacts, lease, mapping, observing, park, stack, vm};
+use crate::{arch, callbacks, java::JavaFacts, large_blocks, lease, mapping, observing, park, stack, vm};
 use headway_signal::Pool;
 use jni_sys::{jclass, jint, jobject, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
@@ -160,6 +160,7 @@ fn build(
     options: &Options,
     debug_info: Arc<FullDebugInfo>,
 ) -> Result<&'static Agent, String> {
+    large_blocks::room_for(large_blocks::AGENT_BYTES)?;
     let java = JavaFacts::read(&jvmti, jni, thread).map_err(|e| e.to_string())?;
     let hotspot = HotSpot::default();
     if options.allows(Mechanism::VmStructs) {

@@ -21,6 +21,7 @@ pub fn faults() -> Vec<Fault> {
     faults.push(limit("open files", "--nofile=64:64"));
     faults.push(too_few_files());
     faults.push(too_few_threads());
+    faults.push(too_little_room());
     faults.push(limit("locked memory", "--memlock=65536:65536"));
     faults.push(limit("CPU timers and signals", "--sigpending=8:8"));
     faults
@@ -113,6 +114,33 @@ fn too_few_threads() -> Fault {
         stage.survives(&mut program)?;
         refused(stage, &said, 3, "more threads because of", &[&program.pid()])?;
         Ok("exit code 3: how many threads the process can create still, and what limits it".to_owned())
+    })
+}
+
+/// What the program needs of its last memory is not taken from it.
+fn too_little_room() -> Fault {
+    let what = "300 MB of address space left: `prlimit --as`";
+    Fault::new(GROUP, what, "exit code 3 and one sentence; the program runs on, at most 32 MB larger", |stage| {
+        let mut program = stage.contended(17, &["-XX:+UseSerialGC"])?;
+        let size = || -> Result<u64, Problem> {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid()))?;
+            let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).ok_or("no size")?;
+            Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? << 10)
+        };
+        let before = size()?;
+        let limit = before + (300 << 20);
+        super::machines::run(Command::new("prlimit").args([
+            "--pid",
+            &program.pid(),
+            &format!("--as={limit}:{limit}"),
+        ]))?;
+        let said = stage.headway(["record", "-e", "lock,cpu,wall", "-d", "1s", &program.pid()])?;
+        let grown = size()?.saturating_sub(before) >> 20;
+        stage.survives(&mut program)?;
+        if grown > 32 {
+            return Err(format!("the program is {grown} MB larger").into());
+        }
+        refused(stage, &said, 3, "of memory more", &[&program.pid()])
     })
 }
 
