@@ -89,7 +89,7 @@ pub const RECORDING_BYTES: usize = 256 << 20;
 /// # Errors
 /// It cannot: a sentence.
 pub fn room_for(bytes: usize) -> Result<(), String> {
-    match has_room_for(bytes) {
+    match has_recovered() && has_room_for(bytes) {
         true => Ok(()),
         false => Err(format!(
             "the process can map less than {} MB of memory more, which could end it during a recording: raise its limit \

@@ -254,9 +254,6 @@ fn begin(
     if let Some(path) = still_written() {
         return Err(StartError::StillWriting(path));
     }
-    if !large_blocks::has_recovered() {
-        return Err(StartError::Memory("the process has no memory left for a recording".to_owned()));
-    }
     large_blocks::room_for(large_blocks::RECORDING_BYTES).map_err(StartError::Memory)?;
     let spare = task::spare_files();
     if spare < LEAST_FILES {

@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::time::{DurationNs, TimeNs};
 
 /// See [`Event::Sampling`](crate::Event::Sampling) and [`Schedule`]: from `time` on,
-/// contentions, waits and parks are recorded one by one only where a random instant lies in
+/// contentions and waits are recorded one by one only where a random instant lies in
 /// them; the others are added up for each thread and lock ([`Spent`](crate::event::Spent), [`ShortParks`](crate::event::ShortParks)),
 /// without a call stack. One that began before `time` is recorded in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -94,7 +94,7 @@ pub struct Reply {
     /// Calls of hooks that were timed for the estimate, one in 1,024.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timed_calls: Option<u64>,
-    /// Length of the windows in which contentions, waits and parks are sampled, as of the last second;
+    /// Length of the windows in which contentions and waits are sampled, as of the last second;
     /// 0 while everything is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_window_ns: Option<u64>,

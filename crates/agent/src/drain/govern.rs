@@ -5,7 +5,7 @@
 //! allowed; sooner if a whole second's allowance is spent before the second is over, as it is
 //! within milliseconds where the load grows a thousandfold. While that is enough, everything is
 //! recorded. Where it is not, owners of locks are looked at less often first, which loses only
-//! detail. If that is not enough, contentions, waits and parks are sampled from then on, in windows
+//! detail. If that is not enough, contentions and waits are sampled from then on, in windows
 //! just as long as the bound that is exceeded more needs. Where that is asked for and even counting what is not
 //! recorded costs too much, parks of threads that park often are thinned out: only next to random instants
 //! are they looked at.
@@ -509,7 +509,7 @@ impl Drain {
             };
             let name = bound.name();
             format!(
-                "Contentions, waits and parks have been sampled since {since} after the start (--{name}), now at one random \
+                "Contentions and waits have been sampled since {since} after the start (--{name}), now at one random \
                  instant in each {window}.{thinned}"
             )
         }));

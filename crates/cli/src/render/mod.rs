@@ -165,7 +165,7 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled {}: of {} contentions, waits and parks shorter than {}, only the {} that were in progress at {} were \
+        "sampled {}: of {} contentions and waits shorter than {}, only the {} that were in progress at {} were \
          recorded one by one. Call stacks and owners of the others ({} in total) are estimated. {} Recordings with --exact are not sampled",
         bounds(&sampling.windows),
         numbers::grouped(all),
