@@ -37,8 +37,10 @@ const LOOKS_NS: (u64, u64) = (20_000_000, 60_000_000);
 const MAX_VISITS: usize = 6;
 /// Threads that run and have a perf event at a time.
 const MAX_ARMED: usize = 4;
-/// An event is closed when nobody has waited for its thread for so long.
+/// An event is closed when nobody has been seen to wait for its thread for so long. Contentions that are shorter
+/// than two looks are apart are seldom seen, so the owner of a lock keeps its event for longer.
 const ARMED_NS: u64 = 500_000_000;
+const OWNER_ARMED_NS: u64 = 2_000_000_000;
 /// Things waited for that are looked at.
 const MAX_WAITED_FOR: usize = 64;
 /// Waits without a call chain whose threads' stacks are walked at a look, each once.
@@ -70,6 +72,7 @@ pub struct Owners {
     waiting: Waiting,
     waited_for: Vec<WaitedFor>,
     candidates: Vec<(Subject, WaitedFor)>,
+    /// What is waited for, and when that was seen, by the thread that runs.
     armed: HashMap<u32, (WaitedFor, u64)>,
     last_ns: u64,
     next_ns: u64,
@@ -160,11 +163,17 @@ impl Owners {
         }
     }
 
-    /// What a sample of a running thread stands for: nothing if nobody waits for it.
+    /// What a sample of a running thread stands for. A lock's recorded contentions show whether others were
+    /// blocked at that moment; of anything else that somebody waits for, only a look just before shows it.
     pub fn running(&self, subject: &Subject, sample: Sample) -> Option<OwnerSample> {
-        let (waited, until) = self.armed.get(&subject.os_id)?;
-        let fresh = until.saturating_sub(ARMED_NS) + 2 * LOOKS_NS.0 * self.agent.samples.slower() >= sample.time.0;
-        fresh.then(|| waited.sample(sample))
+        let (waited, seen) = self.armed.get(&subject.os_id)?;
+        let fresh = seen + 2 * LOOKS_NS.0 * self.agent.samples.slower() >= sample.time.0;
+        match fresh {
+            true => Some(waited.sample(sample)),
+            false => {
+                waited.owner.is_some().then(|| WaitedFor { chain: ChainId::NONE, waiters: 0, ..*waited }.sample(sample))
+            }
+        }
     }
 
     fn find_waiters(&mut self, now: u64, decoding: &mut Decoding) {
@@ -353,28 +362,45 @@ impl Owners {
                 None if arms => self.arm(subject, waited, now, sources),
                 None => {}
             }
-            if let Some((known, until)) = self.armed.get_mut(&subject.os_id) {
-                *known = waited;
-                *until = now + ARMED_NS;
+            if let Some(armed) = self.armed.get_mut(&subject.os_id) {
+                *armed = (waited, now);
             }
         }
     }
 
     fn arm(&mut self, subject: Subject, waited: WaitedFor, now: u64, sources: &mut Sources) {
-        let has_room = self.armed.len() < MAX_ARMED && !self.armed.contains_key(&subject.os_id);
-        // Where none can be had, only owners that wait are seen, as their coverage says.
-        if has_room && sources.add(subject).is_ok() {
-            self.armed.insert(subject.os_id, (waited, now + ARMED_NS));
+        if self.armed.contains_key(&subject.os_id) {
+            return;
         }
+        if self.armed.len() >= MAX_ARMED && waited.owner.is_some() {
+            self.make_room(sources);
+        }
+        // Where none can be had, only owners that wait are seen, as their coverage says.
+        if self.armed.len() < MAX_ARMED && sources.add(subject).is_ok() {
+            self.armed.insert(subject.os_id, (waited, now));
+        }
+    }
+
+    /// Of a lock one thread is the owner, of anything else many threads may be what is waited for: these make way.
+    fn make_room(&mut self, sources: &mut Sources) {
+        let other =
+            self.armed.iter().filter(|(_, (waited, _))| waited.owner.is_none()).min_by_key(|(_, (_, seen))| *seen);
+        let Some(other) = other.map(|(thread, _)| *thread) else { return };
+        self.armed.remove(&other);
+        self.close_others(sources);
     }
 
     fn disarm(&mut self, now: u64, sources: &mut Sources) {
         let before = self.armed.len();
-        self.armed.retain(|_, (_, until)| *until > now);
+        self.armed.retain(|_, (waited, seen)| *seen + waited.armed_ns() > now);
         if self.armed.len() < before {
-            let kept: Vec<u32> = self.armed.keys().copied().collect();
-            sources.keep(&kept);
+            self.close_others(sources);
         }
+    }
+
+    fn close_others(&self, sources: &mut Sources) {
+        let kept: Vec<u32> = self.armed.keys().copied().collect();
+        sources.keep(&kept);
     }
 }
 
@@ -395,6 +421,15 @@ impl WaitedFor {
         !self.is_owned
             && self.chain.is_some()
             && keys.into_iter().flatten().any(|key| slot.exchanged.is_waited_for(key))
+    }
+
+    /// How long its thread keeps an event after somebody was seen to wait.
+    fn armed_ns(&self) -> u64 {
+        if self.owner.is_some() {
+            OWNER_ARMED_NS
+        } else {
+            ARMED_NS
+        }
     }
 
     fn sample(&self, sample: Sample) -> OwnerSample {
