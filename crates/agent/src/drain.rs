@@ -8,6 +8,7 @@ mod output;
 mod retain;
 mod route;
 mod self_cost;
+mod stops;
 
 use crate::agent::Agent;
 use crate::clock;
@@ -43,6 +44,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use stops::Stops;
 
 /// How often partly filled buffers are drained and the file is flushed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -306,9 +308,13 @@ impl Drain {
         let _own = agent.own_cost.own_thread();
         self.introduce_myself();
         let mut next_flush = Instant::now() + FLUSH_EVERY;
+        let mut stops = Stops::begin();
         loop {
-            let patience = self.pace.patience(Instant::now(), self.agent.free_bytes());
-            match requests.recv_timeout(self.steal.patience(patience)) {
+            let now = Instant::now();
+            let patience = self.steal.patience(self.pace.patience(now, self.agent.free_bytes()));
+            let request = requests.recv_timeout(patience);
+            stops.slept(patience, now.elapsed());
+            match request {
                 Ok(Request::Dump(path, if_taken, answer)) => {
                     self.tell_long_contentions(Which::All);
                     self.flush();
@@ -350,6 +356,9 @@ impl Drain {
             }
             self.watch_budget();
             self.publish(shared);
+        }
+        if let Some(reason) = stops.sentence() {
+            self.take_event(&Event::Degraded(Degraded { mechanism: "recording".into(), reason: reason.into() }));
         }
         let recorded = self.finish();
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;

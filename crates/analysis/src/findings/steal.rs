@@ -122,11 +122,11 @@ fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     let least = match lost_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
         0 => String::new(),
-        least => format!(" (at least {} of it)", DurationNs(least)),
+        least => format!(", at least {} of these {}", DurationNs(least), DurationNs(lost_ns)),
     };
     (share(ready, lost_ns) < SHOWN).then(|| {
         format!(
-            "the bar shows {}: there, woken threads that have no CPU yet count as waiting or blocked{least}",
+            "the bar shows {}: it counts woken threads that have no CPU yet as waiting or blocked{least}",
             percent(share(ready, report.ledger.active_ns()))
         )
     })

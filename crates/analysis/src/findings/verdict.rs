@@ -134,7 +134,7 @@ fn with_lack_of_cpus(report: &Report, first: &Finding, said: String) -> String {
         Some(part) => format!("{} of the active thread time", percent(part)),
         None => format!("{} of thread time", DurationNs(lack.cost_ns)),
     };
-    format!("{said} There were too few CPUs: threads were ready, but had no CPU for {how_long}.")
+    format!("{said} There were too few CPUs: threads waited for a CPU for {how_long}.")
 }
 
 fn is_lock_or_wait(kind: FindingKind) -> bool {

@@ -476,7 +476,7 @@ impl Group {
         text
     }
 
-    /// `. Job.finish in worker-* ended the waits that make up 80 % of the waiting time`.
+    /// `. Job.finish in worker-* ended the waits that took 80 % of the waiting time`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, of_them)) = self.returned(method, names) {
             let who = format!("{from} in {}", code(&names.group_or_thread(group)));
@@ -637,9 +637,9 @@ impl Returned {
     }
 }
 
-/// `Job.finish in worker-* ended the waits that make up 80 % of the waiting time`; of which time says `of`.
+/// `Job.finish in worker-* ended the waits that took 80 % of the waiting time`; of which time says `of`.
 pub(super) fn ended(who: &str, part: &str, of: &str) -> String {
-    format!("{who} ended the waits that make up {part} of {of}")
+    format!("{who} ended the waits that took {part} of {of}")
 }
 
 /// What ended waits, and who wakes the helper that did, if that is known.

@@ -345,8 +345,7 @@ fn the_verdict_about_hand_offs_names_the_lack_of_cpus() {
     };
     let short = of_blocked(second(0, &[(WORKER, 500, 100), (OTHER, 100, 400)]));
     assert_eq!(short.findings[0].kind, FindingKind::HandOff, "{:?}", short.findings);
-    let ends =
-        "the next thread had not run yet. There were too few CPUs: threads were ready, but had no CPU for 12 % of \
+    let ends = "the next thread had not run yet. There were too few CPUs: threads waited for a CPU for 12 % of \
                 the active thread time.";
     assert!(short.verdict.ends_with(ends), "{}", short.verdict);
     let enough = of_blocked(second(0, &[(WORKER, 500, 0), (OTHER, 100, 0)]));
@@ -374,7 +373,7 @@ fn findings_about_hand_offs_and_about_cpus_say_that_they_overlap() {
     assert!(about_lock.ends_with(&ends), "{about_lock}");
     let details = &finding(FindingKind::Environment).details;
     let bar =
-        "the bar shows 2.5 %: there, woken threads that have no CPU yet count as waiting or blocked (at least 1.70 s of it)";
+        "the bar shows 2.5 %: it counts woken threads that have no CPU yet as waiting or blocked, at least 1.70 s of these 1.80 s";
     assert!(details.iter().any(|detail| detail == bar), "{details:?}");
 }
 

@@ -153,7 +153,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
         text,
         "6 threads `exec-*` waited 3.60 s (40 % of the active thread time) in `Pool.getConnection`, called from \
          `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
-         mean 200 ms. `Db.handleRequest` in `exec-*` ended the waits that make up 100 % of the waiting time."
+         mean 200 ms. `Db.handleRequest` in `exec-*` ended the waits that took 100 % of the waiting time."
     );
     let evidence = &report.findings[0].evidence[0];
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
@@ -175,7 +175,7 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     assert_eq!(only(&report).in_flight, 1);
     let text = &report.findings[0].text;
     assert!(
-        text.contains(". `Db.handleRequest` in `exec-*` ended the waits that make up 82 % of the waiting time."),
+        text.contains(". `Db.handleRequest` in `exec-*` ended the waits that took 82 % of the waiting time."),
         "{text}"
     );
     assert!(text.contains("18 % of the time belongs to waits that had not ended when the recording ended."), "{text}");

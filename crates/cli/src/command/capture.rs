@@ -46,8 +46,8 @@ pub struct Capture {
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event, long_help = EVENTS_HELP)]
     pub events: Vec<Feature>,
 
-    /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
-    /// time between samples of one that does not run; default: 10ms. -i switches
+    /// Time between two samples of a thread (0.1ms to 1s): CPU time for a running thread; with
+    /// wall, elapsed time for a thread that does not run; default: 10ms. -i switches
     /// the default --budget off; `--budget 1` sets it again
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
@@ -90,7 +90,7 @@ pub struct Capture {
     pub park_floor: Option<Span>,
 
     /// Try to keep the cost that Headway can measure below this percentage of the process's CPU
-    /// time; if the process uses less than one CPU, of one CPU; default: 1. If recording everything
+    /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
     /// by call stack and owner become estimates. Even that can cost more; the report and `status` then
     /// say so
@@ -112,8 +112,8 @@ pub struct Capture {
     pub sampling_window: Option<Span>,
 
     /// With --sampling-window: count fewer parks, to lower the cost in programs that park very often.
-    /// Of threads that park more than about 250 times a second, only a part of the parks is
-    /// counted: their number and time are estimates
+    /// If a thread parks more than about 250 times a second, only some of its parks are counted;
+    /// their number and time are then estimates
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 
@@ -123,8 +123,8 @@ pub struct Capture {
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time that threads were blocked on it, divided by the time in which threads
-    /// did not wait (a blocked thread does not count as waiting)
+    /// of a lock is the time that threads were blocked on it, divided by the time in which all threads
+    /// ran, were ready, blocked, asleep or in I/O, so not in waits
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
@@ -134,10 +134,10 @@ pub struct Capture {
     pub phase_threshold: Option<f64>,
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
-    /// JVM's user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
+    /// JVM's user. Environment variables: HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
     /// HEADWAY_CSP_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER,
     /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
-    /// because one was still running) in the environment. `log` writes a line to the JVM's
+    /// because one was still running). `log` writes a line to the JVM's
     /// standard error instead
     #[arg(long, value_name = "COMMAND|log")]
     pub on_phase: Option<String>,
@@ -159,8 +159,8 @@ pub struct Capture {
     #[arg(long)]
     pub safe: bool,
 
-    /// Fail and record nothing if a part of Headway cannot work (`headway status` lists them),
-    /// instead of using a fallback or recording less. A JVM that `run` started then ends with exit code 1
+    /// Fail and record nothing if any part of Headway cannot work (`headway status` lists the
+    /// parts), instead of using a fallback or recording less. A JVM that `run` started then ends with exit code 1
     #[arg(long)]
     pub strict: bool,
 
@@ -170,7 +170,8 @@ pub struct Capture {
 
     /// How threads are sampled: perf (perf_event) or signal (CPU timers with SIGPROF); jvmti,
     /// agct (AsyncGetCallTrace) and handshake are for comparisons only; default: perf where it is allowed, else
-    /// signal. With signal there are samples for -e cpu and -e wall only, none of what owners did
+    /// signal. With signal, running threads are sampled only for -e cpu and -e wall; without these, the
+    /// report shows what owners did only while they slept or waited
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 

@@ -32,9 +32,9 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// A call (from one method to another) is "hot" if it took at least this fraction (0.1: 10 %) of
-    /// the time of the most expensive call of its recording. The output says how many calls are hot in
-    /// both recordings
+    /// The output says how many calls (from one method to another) are "hot" in both recordings. A
+    /// call is hot if it took at least this fraction (0.1: 10 %) of the time of the most expensive call
+    /// of its recording
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

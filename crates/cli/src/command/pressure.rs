@@ -25,7 +25,7 @@ pub enum View {
 #[command(next_help_heading = "Pressure of locks")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads were blocked on it, divided
-    /// by the time in which threads did not wait (a blocked thread does not count as waiting)
+    /// by the time in which all threads ran, were ready, blocked, asleep or in I/O, so not in waits
     #[arg(long)]
     pressure: bool,
 

@@ -126,7 +126,7 @@ impl OwnCost {
         ))
     }
 
-    /// `0.8 % of one CPU (limit 1 %: kept), which is 1.6 % of the process's 4.82 s`: what the limit is a part of comes first.
+    /// `0.8 % of one CPU (limit 1 %: kept) or 1.6 % of the process's 4.82 s`: what the limit is a part of comes first.
     fn shares(&self, ns: u64, range: (u64, u64)) -> String {
         let of_process = format!(
             "{} of the process's {}",
@@ -138,7 +138,7 @@ impl OwnCost {
         match self.process_cpu_ns < self.duration_ns {
             true => {
                 let of_cpu = percent(ns as f64 / self.duration_ns as f64);
-                format!("{of_cpu} of one CPU {limit}, which is {of_process}")
+                format!("{of_cpu} of one CPU {limit} or {of_process}")
             }
             false => format!("{of_process} {limit}"),
         }
@@ -222,16 +222,16 @@ mod tests {
         let shares = |cost: OwnCost| said(cost).split(" of CPU time, ").nth(1).unwrap_or_default().to_owned();
         let of = |cost: OwnCost, text: &str| assert!(shares(cost).starts_with(text), "{}", said(cost));
         // A process that uses less than one CPU may cost this part of one.
-        of(cost, "0.8 % of one CPU (limit 1 %: kept), which is 1.6 % of the process's 4.82 s. ");
-        of(OwnCost { is_exceeded: true, ..cost }, "0.8 % of one CPU (limit 1 %: exceeded), ");
-        of(OwnCost { budget: Some(0.005), ..cost }, "0.8 % of one CPU (limit 0.5 %: not kept), ");
-        of(OwnCost { duration_ns: 5_100 * MS, ..cost }, "1.5 % of one CPU (limit 1 %, as the mean of 10 s), ");
+        of(cost, "0.8 % of one CPU (limit 1 %: kept) or 1.6 % of the process's 4.82 s. ");
+        of(OwnCost { is_exceeded: true, ..cost }, "0.8 % of one CPU (limit 1 %: exceeded) or ");
+        of(OwnCost { budget: Some(0.005), ..cost }, "0.8 % of one CPU (limit 0.5 %: not kept) or ");
+        of(OwnCost { duration_ns: 5_100 * MS, ..cost }, "1.5 % of one CPU (limit 1 %, as the mean of 10 s) or ");
         of(OwnCost { process_cpu_ns: 40_000 * MS, ..cost }, "0.2 % of the process's 40.0 s (limit 1 %: kept). ");
         of(OwnCost { budget: None, ..cost }, "1.6 % of the process's 4.82 s. ");
         // What is estimated may be on both sides of the limit.
         let hooks = OwnCost { hook_cpu_ns: 20 * MS, hook_cpu_error_ns: 10 * MS, timed_calls: 12, ..cost };
         assert!(
-            said(hooks).contains("(89.0 ms to 109 ms), 1.0 % of one CPU (limit 1 %), which is 2.1 % of"),
+            said(hooks).contains("(89.0 ms to 109 ms), 1.0 % of one CPU (limit 1 %) or 2.1 % of"),
             "{}",
             said(hooks)
         );

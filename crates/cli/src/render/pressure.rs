@@ -85,12 +85,12 @@ fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> 
 
 fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     let text = format!(
-        "from {} to {}: threads were blocked on it for {} of that time (peak {}), {} in all",
+        "from {} to {}: threads were blocked on it for {}, {} of the time in which they did not wait (peak {})",
         numbers::time(phase.start_ns),
         numbers::time(phase.end_ns),
+        numbers::time(phase.acquiring_ns),
         numbers::percent(phase.csp_mean),
-        numbers::percent(phase.csp_peak),
-        numbers::time(phase.acquiring_ns)
+        numbers::percent(phase.csp_peak)
     );
     for line in prose::wrapped(&text, screen.width, FIGURES) {
         let _ = writeln!(out, "{line}");
@@ -175,8 +175,9 @@ PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.0
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s: threads were blocked on it for 48 %
-                    of that time (peak 50 %), 1.92 s in all
+                    from 4.00 s to 6.00 s: threads were blocked on it for
+                    1.92 s, 48 % of the time in which they did not wait (peak
+                    50 %)
                       blocked in: com.acme.Shop.sell:12 < com.acme.Server.run:7
                       owned by: com.acme.Shop.restock:88
                     for comparison: acquiring / elapsed time 0 %

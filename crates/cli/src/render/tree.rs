@@ -183,7 +183,7 @@ impl Tree<'_> {
 /// What a row stands for in which no owner is named.
 fn nobody(row: &Row) -> Option<&'static str> {
     match row.value.headline() {
-        UNKNOWN if row.aspect.is_of_owner() => Some("no owner: hand-off, or not recorded"),
+        UNKNOWN if row.aspect.is_of_owner() => Some("owner not known: hand-off, no call stack, or not recorded"),
         PAUSED => Some("VM pause"),
         _ => None,
     }
