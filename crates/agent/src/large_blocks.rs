@@ -101,13 +101,20 @@ pub fn room_for(bytes: usize) -> Result<(), String> {
 
 /// True if the process can map so many bytes more at once. They are not touched, and mapped for a moment only.
 fn has_room_for(bytes: usize) -> bool {
-    let probe = map_with(bytes, libc::MAP_NORESERVE);
-    if probe.is_null() {
-        return false;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: an anonymous private mapping at an address of the kernel's choice touches nothing that exists; it is
+    // changed and unmapped with its own size, and nobody else has it.
+    unsafe {
+        let probe = libc::mmap(ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0);
+        if probe == libc::MAP_FAILED {
+            return false;
+        }
+        // A process that locks all its memory would get all of it as memory once it may be written.
+        let is_unlocked = libc::munlock(probe, bytes) == 0;
+        let has_room = is_unlocked && libc::mprotect(probe, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
+        libc::munmap(probe, bytes);
+        has_room
     }
-    // SAFETY: it was mapped with this size, and nobody has it.
-    unsafe { libc::munmap(probe.cast(), bytes) };
-    true
 }
 
 /// A zeroed block of the reserve; null if that is used up, or the alignment is none of a page at most.
@@ -171,10 +178,6 @@ fn is_mapped(size: usize, align: usize) -> bool {
 
 /// Zeroed memory; null if there is none.
 fn map(size: usize) -> *mut u8 {
-    map_with(size, 0)
-}
-
-fn map_with(size: usize, flags: libc::c_int) -> *mut u8 {
     // SAFETY: an anonymous private mapping at an address of the kernel's
     // choice touches nothing that exists.
     let start = unsafe {
@@ -182,7 +185,7 @@ fn map_with(size: usize, flags: libc::c_int) -> *mut u8 {
             ptr::null_mut(),
             size,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
             -1,
             0,
         )

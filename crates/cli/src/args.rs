@@ -222,10 +222,12 @@ fn first_line(error: &clap::Error) -> String {
 
 /// The command as it was typed, with the one below it, if there are such.
 fn typed_command() -> Option<String> {
-    let words: Vec<String> = std::env::args().skip(1).take(2).collect();
-    let mut commands = Arguments::command();
-    let command = commands.find_subcommand_mut(words.first()?)?;
-    Some(match words.get(1).and_then(|word| command.find_subcommand(word)) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let commands = Arguments::command();
+    // Options that all commands have may come before it.
+    let at = words.iter().position(|word| commands.find_subcommand(word).is_some())?;
+    let command = commands.find_subcommand(words.get(at)?)?;
+    Some(match words.get(at + 1).and_then(|word| command.find_subcommand(word)) {
         Some(below) => format!("{} {}", command.get_name(), below.get_name()),
         None => command.get_name().to_owned(),
     })

@@ -13,6 +13,8 @@ pub(super) struct Stops {
     schedule: KeptFile,
     /// How long this thread has waited for a CPU, when that was last read.
     waited_ns: Option<u64>,
+    /// How long ago that is.
+    age: Duration,
     total: Duration,
 }
 
@@ -22,6 +24,7 @@ impl Stops {
         let mut stops = Stops {
             schedule: task::schedule_file(&Root::default(), headway_sample::task::current()),
             waited_ns: None,
+            age: Duration::ZERO,
             total: Duration::ZERO,
         };
         stops.waited_ns = stops.read();
@@ -34,6 +37,12 @@ impl Stops {
 
     /// The thread wanted to sleep for at most this long, and slept for so long.
     pub fn slept(&mut self, wanted: Duration, slept: Duration) {
+        self.age += slept;
+        // A busy thread sleeps briefly and often.
+        if self.age < LEAST {
+            return;
+        }
+        self.age = Duration::ZERO;
         let before = self.waited_ns;
         self.waited_ns = self.read();
         if let Some((before, now)) = before.zip(self.waited_ns) {

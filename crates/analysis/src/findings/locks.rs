@@ -331,12 +331,12 @@ impl Group {
         share(self.contenders.values().sum(), self.total) >= WHOLE
     }
 
-    /// `Inventory.lock`, or `Transaction` (153 locks).
     /// A method that owned the lock.
     fn method(&self, method: NameId, names: &Names) -> String {
         method_beside(&short(method, names), &names.lock_short(self.kind.first))
     }
 
+    /// `Inventory.lock`, or `Transaction` (153 locks).
     fn subject(&self, names: &Names) -> String {
         match self.kind.count {
             1 => code(&names.lock_short(self.kind.first)),

@@ -5,7 +5,7 @@
 use crate::error::Failure;
 use crate::jvm::process::{all_pids, Process};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Room for the thread of the attach mechanism, for those of Headway, and for a few of the program.
 const NEEDED: u64 = 16;
@@ -48,12 +48,14 @@ fn most_processes(limits: &str) -> Option<u64> {
 /// What the process's control group and those around it leave.
 fn left_to_group(process: &Process) -> Option<u64> {
     let groups = fs::read_to_string(process.directory().join("cgroup")).ok()?;
-    paths_with_pids(&groups)
+    directories(&groups).filter_map(|directory| left_in(&directory)).min()
+}
+
+/// Where these groups and those around them may be; most of these do not exist.
+fn directories(groups: &str) -> impl Iterator<Item = PathBuf> + '_ {
+    paths_with_pids(groups)
         .flat_map(|path| GROUPS.iter().map(move |mount| Path::new(mount).join(path.trim_start_matches('/'))))
         .flat_map(|directory| directory.ancestors().map(Path::to_owned).collect::<Vec<_>>())
-        .take_while(|directory| directory != Path::new("/"))
-        .filter_map(|directory| left_in(&directory))
-        .min()
 }
 
 /// The paths of version 2, and of version 1's controller.
@@ -90,6 +92,10 @@ mod tests {
     fn groups_are_those_with_a_limit_of_threads() {
         let groups = "12:cpu,cpuacct:/a\n7:pids:/b:c\n1:name=systemd:/d\n0::/e\n";
         assert_eq!(paths_with_pids(groups).collect::<Vec<_>>(), ["/b:c", "/e"]);
+        let all: Vec<PathBuf> = directories("7:pids:/a/b\n0::/e\n").collect();
+        for place in ["/sys/fs/cgroup/pids/a/b", "/sys/fs/cgroup/pids/a", "/sys/fs/cgroup/e"] {
+            assert!(all.contains(&PathBuf::from(place)), "{place}: {all:?}");
+        }
     }
 
     #[test]
