@@ -190,10 +190,8 @@ impl<M: Memory> Search<'_, '_, M> {
     }
 
     fn epilogue(&self, range: AddressRange, code: &mut impl Code) -> Option<Registers> {
-        match code.run(range, self.at.pc, EPILOGUE) {
-            Run::Return { caller, straight: true, .. } if self.interrupted => self.caller(caller),
-            _ => None,
-        }
+        let run = self.interrupted.then(|| code.run(range, self.at.pc, EPILOGUE))?;
+        taken_down(run).and_then(|shape| self.caller(shape))
     }
 
     /// Follows the code to its end, wherever in it the thread stood.
@@ -258,5 +256,46 @@ impl<M: Memory> Search<'_, '_, M> {
         let size = self.code().frame_size(self.memory, self.blob.address)?;
         let range = self.range().filter(|_| size > 0 && self.interrupted)?;
         code.built(range, self.at.pc)
+    }
+}
+
+/// The shape of a frame that is being taken down, by where its code runs on to: straight to the
+/// return, or anywhere out of the function with the return address on top of the stack. The code
+/// still decides something there where a wrapper looks for an exception between `leave` and `ret`,
+/// or where a method polls for a safepoint. A frame that is still there has its own words on top,
+/// so that [`Search::whole_frame`] would find the caller's caller.
+fn taken_down(run: Run) -> Option<Shape> {
+    match run {
+        Run::Return { caller, straight: true, .. } => Some(caller),
+        Run::Return { caller, .. } | Run::Jump { caller, .. } if caller.pc == Location::Memory(Reg::SP, 0) => {
+            Some(caller)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(at: i64) -> Shape {
+        Shape {
+            pc: Location::Memory(Reg::SP, at),
+            sp: Location::Register(Reg::SP, at + 8),
+            fp: Location::Register(Reg::BP, 0),
+        }
+    }
+
+    #[test]
+    fn a_frame_is_taken_down_where_its_return_address_is_on_top_whatever_the_code_still_decides() {
+        let (gone, there) = (shape(0), shape(40));
+        let returns = |caller, straight| Run::Return { caller, steps: 3, straight };
+        assert_eq!(taken_down(returns(gone, true)), Some(gone));
+        assert_eq!(taken_down(returns(gone, false)), Some(gone));
+        assert_eq!(taken_down(Run::Jump { caller: gone, or: None }), Some(gone));
+        assert_eq!(taken_down(returns(there, true)), Some(there));
+        assert_eq!(taken_down(returns(there, false)), None);
+        assert_eq!(taken_down(Run::Jump { caller: there, or: None }), None);
+        assert_eq!(taken_down(Run::Unknown), None);
     }
 }

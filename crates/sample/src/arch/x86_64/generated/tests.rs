@@ -64,6 +64,20 @@ fn an_epilogue_leads_to_the_caller_from_each_of_its_instructions() {
     }
 }
 
+/// The end of a native method's wrapper: leave; cmp qword [r15+8], 0; jne +1; ret; jmp +0x1000
+#[test]
+fn the_end_of_a_wrapper_leads_to_the_caller_from_each_of_its_instructions() {
+    let (memory, range) = code(&[0xc9, 0x49, 0x83, 0x7f, 0x08, 0x00, 0x75, 0x01, 0xc3, 0xe9, 0x00, 0x10, 0x00, 0x00]);
+    let mut reader = Reader::new(&memory);
+    for at in [1, 6, 8] {
+        let run = reader.run(range, START + at, 12);
+        let Run::Return { caller, .. } = run else { panic!("at {at}: {run:?}") };
+        assert_eq!((caller.pc, caller.sp), (on_sp(0), Location::Register(Reg::SP, 8)), "at {at}");
+    }
+    let run = reader.run(range, START + 9, 12);
+    assert!(matches!(run, Run::Jump { caller, .. } if caller.pc == on_sp(0)), "{run:?}");
+}
+
 #[test]
 fn a_way_that_leads_nowhere_is_given_up_for_another() {
     // test eax, eax; je +1; hlt; ret

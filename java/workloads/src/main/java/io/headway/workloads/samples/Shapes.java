@@ -38,6 +38,7 @@ final class Shapes {
             "run allocation",
             "allocation allocate",
             "allocate burn",
+            "allocate clone",
             "run relay",
             "relay step");
 
