@@ -264,7 +264,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await expect.poll(() => sentence.innerText()).toContain(`4 threads were blocked ${duration(stock.total_ns)} on Stock.lock in ${stock.count} contentions`);
     await expect.poll(() => part("Who was blocked").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
     await expect.poll(() => part("Who had the lock").innerText()).toMatch(/\d+ %[^]*indexer-1[^]*Stock\.rebuildIndex/);
-    await expect.poll(() => part("What the owner executed").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
+    await expect.poll(() => part("What the owner did").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
     await expect.poll(() => part("What the owner waited for meanwhile").innerText()).toContain("the cause is what the owner did itself");
     for (const box of await page.locator(".incident .card").all()) await expect.poll(async () => (await box.boundingBox())?.y ?? Infinity).toBeLessThan(SIZE.height - 80);
     // The other lock's owner waited for this one.

@@ -448,7 +448,7 @@ fn possible<'a>(
     hook: &Hook,
 ) -> Result<&'a Image, String> {
     if !options.allows(hook.mechanism) {
-        return Err("switched off by an option".to_owned());
+        return Err("switched off (--safe or --disable)".to_owned());
     }
     match agent.hotspot.failure() {
         Some(reason) => Err(reason.to_owned()),

@@ -45,7 +45,7 @@ pub fn forget() {
 const MAX_STACK_BYTES: u64 = 1 << 32;
 
 /// Why nothing is known where it must not be.
-const SWITCHED_OFF: &str = "switched off by an option";
+const SWITCHED_OFF: &str = "switched off (--safe or --disable)";
 
 /// See the module. Examined once, when a recording first allows it; each
 /// recording allows it anew.

@@ -1,6 +1,7 @@
 //! Every way a command can fail: one sentence that says what was wrong with
 //! which value and what to do, and the exit code that goes with it.
 
+use crate::render::numbers;
 use crate::terminal::{self, Screen};
 use headway_model::printable;
 use std::io;
@@ -133,6 +134,20 @@ pub enum Failure {
         /// What limits it.
         limit: &'static str,
         /// How many are needed.
+        needed: u64,
+    },
+    /// The kernel would kill the process.
+    #[error(
+        "the control group of process {pid} has a limit of memory (memory.max) that leaves {}, and a recording may need {}: \
+         none was begun, because the kernel kills a process that needs more; raise that limit",
+        numbers::bytes(*left), numbers::bytes(*needed)
+    )]
+    NoRoomForMemory {
+        /// The process.
+        pid: u32,
+        /// What is left, in bytes.
+        left: u64,
+        /// What may be needed, in bytes.
         needed: u64,
     },
     /// The process is stopped and can answer nothing.
@@ -352,6 +367,7 @@ impl Failure {
             | Failure::QuitNotHandled { .. }
             | Failure::Stopped { .. }
             | Failure::NoRoomForThreads { .. }
+            | Failure::NoRoomForMemory { .. }
             | Failure::AttachTimeout { .. }
             | Failure::AttachSocket { .. }
             | Failure::LoadRefused { .. }

@@ -108,7 +108,10 @@ fn check_reasons<'a>(told: impl Iterator<Item = (&'a str, &'a str)>, expected: &
     assert_eq!(names, expected.iter().map(|(name, _)| *name).collect(), "{what}: {told:?}");
     for (name, words) in expected {
         let reason = told.iter().find(|(told, _)| told == name).unwrap().1;
-        assert!(reason.contains(words) && reason.contains("switched off by an option"), "{what}: {name}: {reason}");
+        assert!(
+            reason.contains(words) && reason.contains("switched off (--safe or --disable)"),
+            "{what}: {name}: {reason}"
+        );
         assert!(!reason.contains('\n'), "{what}: more than one line: {reason:?}");
     }
 }

@@ -94,7 +94,7 @@ pub enum How {
     /// The recording names the previous owner only.
     Previous,
     /// Nobody: the lock was changing hands.
-    HandOver,
+    HandOff,
     /// Not provable from what was recorded.
     Unproven,
     /// Notified, or unparked.
@@ -122,7 +122,7 @@ impl How {
         How::Exit,
         How::Seen,
         How::Previous,
-        How::HandOver,
+        How::HandOff,
         How::Unproven,
         How::Notified,
         How::TimedOut,

@@ -494,7 +494,7 @@ fn how(basis: Basis) -> How {
         Basis::Exit | Basis::LastReader => How::Exit,
         Basis::Held | Basis::SeenAtEnter => How::Seen,
         Basis::PreviousOwner => How::Previous,
-        Basis::HandOver | Basis::WakeUp => How::HandOver,
+        Basis::HandOver | Basis::WakeUp => How::HandOff,
         _ => How::Unproven,
     }
 }

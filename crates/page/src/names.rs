@@ -7,7 +7,7 @@
 
 use crate::contract::{self, Frame, Lock, Thread};
 use crate::projection::StandIns;
-use headway_analysis::names::{is_machinery, method, thread_group};
+use headway_analysis::names::{is_machinery, method, past_machinery, thread_group};
 use headway_analysis::report::UNKNOWN;
 use headway_model::event::{LockDef, ThreadDef};
 use headway_model::{ChainId, Dictionary, Event, LockId, MethodId, ThreadId};
@@ -343,10 +343,11 @@ impl Names {
         text
     }
 
-    /// Frames at the leaf that are the machinery of waiting and locking itself.
+    /// Frames at the leaf that are the machinery of waiting and locking itself, and helpers that only release a lock of
+    /// `java.util.concurrent`: their caller had it.
     fn machinery(&self, chain: u32) -> usize {
         let Some(frames) = self.chains.values.get(chain as usize) else { return 0 };
-        frames.iter().position(|frame| !is_machinery(self.method_of(*frame))).unwrap_or(0)
+        past_machinery(frames, |frame| Some(self.method_of(*frame)), is_machinery)
     }
 
     fn method_of(&self, frame: u32) -> &str {

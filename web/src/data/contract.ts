@@ -12,7 +12,7 @@ export type Kind = "monitor" | "juc" | "wait" | "park" | "cpu" | "wall" | "alive
 /**
  * How it is known who held the lock, how a wait ended, or what a sample saw.
  */
-export type How = "none" | "exit" | "seen" | "previous" | "hand-over" | "unproven" | "notified" | "timed-out" | "interrupted" | "spurious" | "unfinished" | "java" | "native" | "waiting";
+export type How = "none" | "exit" | "seen" | "previous" | "hand-off" | "unproven" | "notified" | "timed-out" | "interrupted" | "spurious" | "unfinished" | "java" | "native" | "waiting";
 
 /**
  * What rows are grouped by.
@@ -926,4 +926,4 @@ bytes: number,
 of: number, };
 
 export const KINDS = ["monitor","juc","wait","park","cpu","wall","alive","paused","inside","ran","stolen","throttled","queued","transaction"] as const;
-export const HOWS = ["none","exit","seen","previous","hand-over","unproven","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;
+export const HOWS = ["none","exit","seen","previous","hand-off","unproven","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;

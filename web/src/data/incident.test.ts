@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HOWS, KINDS, type Groups, type How, type Kind } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
-import { doingOf, NO_FRAME, ownersOf, timeIn, waitsOfOwners } from "./incident";
+import { doingOf, NO_FRAME, ownersOf, waitsOfOwners } from "./incident";
 import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
@@ -56,6 +56,5 @@ describe("what an owner waited for", () => {
   it("is asked of the owners in the range", () => {
     expect(ownersOf(contentions, { from: 0, to: 100 })).toEqual([{ owner: 2, total: 70 }]);
     expect(ownersOf(contentions, { from: 60, to: 100 })).toEqual([]);
-    expect(timeIn(contentions, { from: 0, to: 65 })).toBe(75);
   });
 });

@@ -119,11 +119,6 @@ export function waitsOfOwners(contentions: Contention[], waits: Contention[], ra
   return [...found.values()].sort((a, b) => b.total - a.total || a.owner - b.owner);
 }
 
-/** How much of contentions lies in a range. */
-export function timeIn(contentions: Contention[], range: Range): number {
-  return contentions.reduce((sum, one) => sum + one.slices.reduce((time, slice) => time + overlap(slice, range), 0), 0);
-}
-
 function overlap({ start, span }: Pick<Slice, "start" | "span">, { from, to }: Range): number {
   return Math.max(0, Math.min(start + span, to) - Math.max(start, from));
 }

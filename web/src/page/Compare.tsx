@@ -17,11 +17,11 @@ import { TreeTable, type Column } from "../view/TreeTable";
 import { valueText } from "./tree";
 
 const STACKS: Record<(typeof COMPARED_STACKS)[number], [title: string, by: Aspect, kinds: Kind[]]> = {
-  waiting: ["waiting stacks", "contender-chain", ["monitor", "juc"]],
-  holding: ["holding stacks", "owner-chain", ["monitor", "juc"]],
-  cpu: ["CPU stacks", "contender-chain", ["cpu"]],
-  wall: ["wall-clock stacks", "contender-chain", ["wall", "cpu"]],
-  waits: ["stacks of waits", "contender-chain", ["wait", "park"]],
+  waiting: ["blocked", "contender-chain", ["monitor", "juc"]],
+  holding: ["blocking others", "owner-chain", ["monitor", "juc"]],
+  cpu: ["on CPU", "contender-chain", ["cpu"]],
+  wall: ["wall clock", "contender-chain", ["wall", "cpu"]],
+  waits: ["waiting", "contender-chain", ["wait", "park"]],
 };
 
 export function Compare() {
@@ -240,7 +240,7 @@ function Side({ title, range, whole, isDefault, isBeyond, onRange }: { title: st
 }
 
 function summary(decided: Change[]): string {
-  if (decided.length === 0) return "No change is larger than the noise.";
+  if (decided.length === 0) return "This can be chance: no change is larger than the noise.";
   const worse = decided.filter((row) => row.verdict === "worse").length;
   const better = decided.length - worse;
   return `${several(decided.length, "significant change")}: ${worse} worse, ${better} better; the largest is ${decided[0]!.name}.`;

@@ -2,20 +2,22 @@
 // what the owner waited for itself. The range and filter of the page choose it, or a phase.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { HOWS, type Groups, type Kind } from "../data/contract";
-import { doingOf, incidentsOf, NO_FRAME, ownersOf, timeIn, waitsOfOwners, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
+import type { Groups, Kind } from "../data/contract";
+import { doingOf, incidentsOf, NO_FRAME, ownersOf, waitsOfOwners, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
+import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
 import type { Step } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
+import { notOwned, tooFew } from "../text/owning";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
-import { coverageOf, freeOf, INSIDE_WHY, noSample } from "./Inside";
+import { freeOf, INSIDE_WHY, noSample } from "./Inside";
 import { Sampled } from "../view/Sampled";
-import { Bar, HAND_OFF, NoBlockedTime, Pauses } from "./Overview";
+import { Bar, NoBlockedTime, Pauses } from "./Overview";
 
 const MOST_PHASES = 8;
 const MOST_ROWS = 5;
@@ -23,7 +25,8 @@ const MOST_ROWS = 5;
 const MOST_CONTENTIONS = 300;
 const MOST_OWNERS = 4;
 const MOST_WAITS = 2000;
-const UNKNOWN_OWNER = HOWS.indexOf("unproven");
+/** Samples that are asked for one by one: more are always enough. */
+const MOST_SAMPLES = 2000;
 
 export function Incident() {
   const whole = useDuration();
@@ -85,9 +88,10 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
     grouping(scope, ["how"], 20),
     grouping(samples, ["inside", "how"], 500),
     { ask: "longest" as const, scope, limit: MOST_CONTENTIONS },
+    { ask: "longest" as const, scope: samples, limit: MOST_SAMPLES },
   );
   if (!answers) return <p aria-busy="true">…</p>;
-  const [threads, waiters, owners, hows, inside, longest] = answers;
+  const [threads, waiters, owners, hows, inside, longest, sampled] = answers;
   const range = rangeOf(view.value, whole);
   const blocked = threads.totalNs;
   const others = locks.value.filter((_, at) => at > 0).map((lock) => names.text(lock));
@@ -115,8 +119,8 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
         <Part title="Who had the lock" why="Threads that had the lock while others were blocked, and the method that acquired it; part of the blocked time">
           <Owners groups={owners} hows={hows} names={names} />
         </Part>
-        <Part title="What the owner executed" why={INSIDE_WHY}>
-          <Doings inside={inside} hows={hows} owners={owners} noCpu={noCpu?.get(lock) ?? 0} names={names} />
+        <Part title="What the owner did" why={INSIDE_WHY}>
+          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={noCpu?.get(lock) ?? 0} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
           <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
@@ -181,56 +185,74 @@ function Waiters({ groups, names }: { groups: Groups; names: NameBook }) {
 }
 
 function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: NameBook }) {
-  const free = ofHow(hows, HAND_OFF);
+  const { total, handOff, paused, owned, unknown } = knowledgeOf(hows);
   // Less than that is in "other owners".
-  const known = pairs(groups).filter(({ first, total }) => first > 0 && total >= groups.totalNs / 1000);
-  const rest = groups.totalNs - free - known.slice(0, MOST_ROWS).reduce((sum, { total }) => sum + total, 0);
-  const handOff = free > 0 && <Line part={free / groups.totalNs} kind="hint" why="Too few CPUs, or a lock convoy">hand-off: the lock was free, and the next thread had not run yet</Line>;
-  const most = known[0]?.total ?? 0;
-  return (
-    <ol class="spots">
-      {free >= most && handOff}
-      {known.slice(0, MOST_ROWS).map(({ first, second, total }) => (
-        <Line key={`${first} ${second}`} part={total / groups.totalNs} why={`${duration(total)}: ${names.threadText(first)} in ${names.text(second)}`}>
-          <a href={address({ thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread was blocked on itself"><code>{names.threadText(first)}</code></a> in{" "}
-          {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
-        </Line>
-      ))}
-      {free < most && handOff}
-      {rest > groups.totalNs / 1000 && <Line part={rest / groups.totalNs} kind="hint">{ofHow(hows, UNKNOWN_OWNER) > 0 ? "other owners, or unknown" : "other owners"}</Line>}
-    </ol>
-  );
+  const isWorth = (time: number) => time >= total / 1000;
+  const known = pairs(groups).filter(({ first, total, stopped }) => first > 0 && isWorth(total - stopped)).slice(0, MOST_ROWS);
+  const others = owned - known.reduce((sum, { total, stopped }) => sum + total - stopped, 0);
+  const lines: [time: number, line: ComponentChildren][] = known.map(({ first, second, total: all, stopped }) => [
+    all - stopped,
+    <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${names.threadText(first)} in ${names.text(second)}`}>
+      <a href={address({ thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread was blocked on itself"><code>{names.threadText(first)}</code></a> in{" "}
+      {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
+    </Line>,
+  ]);
+  const rest = (time: number, text: string, why: string) => {
+    if (isWorth(time)) lines.push([time, <Line key={text} part={time / total} kind="hint" why={why}>{text}</Line>]);
+  };
+  rest(handOff, "hand-off: the lock was free, and the next thread had not run yet", "Too few CPUs, or a lock convoy");
+  rest(paused, "VM pauses", "The VM had stopped all threads, for example for a garbage collection. Nobody owns a lock during a pause");
+  rest(unknown, "unknown owner", "The recording does not show the owner");
+  lines.sort(([a], [b]) => b - a);
+  rest(others, known.length > 0 ? "other owners" : "several owners", "");
+  return <ol class="spots">{lines.map(([, line]) => line)}</ol>;
 }
 
-function Doings({ inside, hows, owners, noCpu, names }: { inside: Groups; hows: Groups; owners: Groups; noCpu: number; names: NameBook }) {
+interface DoingsProps {
+  inside: Groups;
+  /** Samples one by one. */
+  samples: Contention[];
+  hows: Groups;
+  noCpu: number;
+  names: NameBook;
+}
+
+function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
   const { opening } = useSource();
   const doing = useMemo(() => doingOf(inside, names), [inside]);
   if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
-  const weighted = opening.recordings[view.value.recording]?.samplesWeighted ?? false;
-  const { whole, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, notSampled: 0 };
+  const weighted = isWeighted(inside, opening.recordings[view.value.recording]);
+  const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
+  const seen = seenOf(samples, inside.count, sampled / whole, names);
+  const isEnough = suffice(seen);
   const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
   const waiting = doing.waiting.reduce((sum, spot) => sum + spot.total, 0);
-  const free = freeOf(hows);
+  const known = knowledgeOf(hows);
+  const free = notOwned(known, "the blocked time");
   return (
     <>
-      {free > 0.5 && <p>For {percent(free)} of the blocked time, no thread had the lock (hand-off). The rest:</p>}
-      <ol class="spots">
-        {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
-        {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
-        {waiting > 0 && (
-          <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
-            not running (asleep, in I/O or waiting){doing.waiting[0]?.text !== NO_FRAME && " in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
-            {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
-          </Line>
-        )}
-        {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
-      </ol>
-      {noCpu > owners.totalNs / 100 && (
+      {free !== "" && <p>{free}{isEnough && " The rest:"}</p>}
+      {isEnough ? (
+        <ol class="spots">
+          {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
+          {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
+          {waiting > 0 && (
+            <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
+              not running (asleep, in I/O or waiting){doing.waiting[0]?.text !== NO_FRAME && " in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
+              {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
+            </Line>
+          )}
+          {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
+        </ol>
+      ) : (
+        <p class="empty">{tooFew(seen.taken)}</p>
+      )}
+      {noCpu > known.total / 100 && (
         <p class="hint">
-          For {duration(noCpu)} ({percent(noCpu / owners.totalNs)} of the blocked time) the owner was probably runnable, but had no CPU: see <a href={address({ page: "steal" })}>CPU shortage</a>. The bars above include this time.
+          For {duration(noCpu)} ({percent(noCpu / known.total)} of the blocked time) the owner was probably runnable, but had no CPU: see <a href={address({ page: "steal" })}>CPU shortage</a>.{isEnough && " The bars above include this time."}
         </p>
       )}
-      <p class="hint">{times(inside.count, "sample")} of owners, each counted for every thread that was blocked. Percentages are of {weighted ? `the ${duration(whole)} blocked by a known owner` : "all these samples"}.</p>
+      {isEnough && <p class="hint">{times(inside.count, "sample")} of owners, each counted for every thread that was blocked. Percentages are of {weighted ? `the ${duration(whole)} blocked by a known owner` : "all these samples"}.</p>}
     </>
   );
 }
@@ -264,14 +286,15 @@ function Waits({ name, contentions, blocked, names }: { name: string; contention
   );
   const found = useMemo(() => waitsOfOwners(contentions, (answers ?? []).flatMap(contentionsOf), range), [answers, contentions]);
   if (!answers) return <p aria-busy="true">…</p>;
-  const known = timeIn(contentions, range);
+  const knowledge = knowledgeIn(contentions, range);
+  const known = knowledge.total;
   if (known === 0) return <p class="empty">This page keeps only the sum of these contentions: {view.value.range ? "a larger --rows keeps more of them" : "choose a shorter time range"}.</p>;
-  const owned = ownersOf(contentions, range).reduce((sum, { total }) => sum + total, 0);
   if (owners.length === 0) return <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>;
+  const free = notOwned(knowledge, known < blocked * 0.995 ? `the time of the ${times(contentions.length, "longest contention")}` : "the blocked time");
   return (
     <>
-      {owned < known / 2 && <p>For {percent(1 - owned / known)} of {known < blocked * 0.995 ? `the time of the ${times(contentions.length, "longest contention")}` : "the blocked time"}, no thread had the lock (hand-off), or the owner is unknown.{found.length > 0 && " The rest:"}</p>}
-      {found.length === 0 && <p class="empty">The owners waited for no lock and no other thread.{owned >= known / 2 && " So the cause is what the owner did itself (above)."}</p>}
+      {free !== "" && <p>{free}{found.length > 0 && " The rest:"}</p>}
+      {found.length === 0 && <p class="empty">The owners waited for no lock and no other thread.{free === "" && " So the cause is what the owner did itself."}</p>}
       <ol class="spots">
         {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
       </ol>
@@ -312,14 +335,10 @@ function Rest({ groups, shown }: { groups: Groups; shown: number }) {
 }
 
 /** Groups of two levels as pairs, most time first. */
-function pairs(groups: Groups): { first: number; second: number; total: number }[] {
+function pairs(groups: Groups): { first: number; second: number; total: number; stopped: number }[] {
   const found = groups.value.flatMap((second, at) => {
     const parent = groups.parent[at]!;
-    return parent < 0 ? [] : [{ first: groups.value[parent]!, second, total: groups.total[at]! }];
+    return parent < 0 ? [] : [{ first: groups.value[parent]!, second, total: groups.total[at]!, stopped: groups.stopped[at]! }];
   });
   return found.sort((a, b) => b.total - a.total);
-}
-
-function ofHow(hows: Groups, how: number): number {
-  return hows.value.reduce((sum, value, at) => sum + (value === how ? hows.total[at]! : 0), 0);
 }

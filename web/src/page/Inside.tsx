@@ -1,14 +1,15 @@
 // What the owner of a lock was executing while others waited for it.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { HOWS, type Groups, type How } from "../data/contract";
+import { HOWS, type Groups } from "../data/contract";
 import type { NameBook } from "../data/names";
+import { coverageOf, isWeighted, knowledgeOf } from "../data/owning";
 import type { Step } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { view } from "../state/view";
 import { duration, percent, times } from "../text/units";
 import { useDuration } from "../view/FilterBar";
-import { Bar, HAND_OFF } from "./Overview";
+import { Bar } from "./Overview";
 
 const MOST = 8;
 
@@ -40,27 +41,10 @@ export function spotsOf(groups: Groups, names: NameBook): Spot[] {
   return [...found].map(([text, total]) => ({ text, total })).sort((a, b) => b.total - a.total || a.text.localeCompare(b.text));
 }
 
-/** How much of the blocked time with a known owner samples of the owner stand for. */
-export interface Coverage {
-  /** What shares are parts of. */
-  whole: number;
-  sampled: number;
-  notSampled: number;
-}
-
-const OWNED: How[] = ["exit", "seen", "previous"];
-
-/** `blocked` is grouped by how the owner is known. Samples may stand for a little more than there is, by chance. */
-export function coverageOf(blocked: Groups, sampled: number): Coverage {
-  const owned = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && OWNED.includes(HOWS[how]!) ? blocked.total[at]! : 0), 0);
-  const whole = Math.max(owned, sampled, 1);
-  return { whole, sampled, notSampled: whole - sampled };
-}
-
 /** The part of blocked time in which the lock was free. */
 export function freeOf(blocked: Groups): number {
-  const free = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && how === HAND_OFF ? blocked.total[at]! : 0), 0);
-  return free / Math.max(1, blocked.totalNs);
+  const { handOff, total } = knowledgeOf(blocked);
+  return handOff / Math.max(1, total);
 }
 
 /** The same for a selection whose blocked time has not been asked for. */
@@ -80,7 +64,7 @@ export function Inside({ within }: { within: Step[] }) {
   if (!answers) return null;
   const [inside, hows, blocked] = answers;
   // Samples without weight are only counted.
-  const weighted = opening.recordings[view.value.recording]?.samplesWeighted ?? false;
+  const weighted = isWeighted(inside, opening.recordings[view.value.recording]);
   const coverage = weighted ? coverageOf(blocked, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
   const waiting = hows.value.indexOf(HOWS.indexOf("waiting"));
   const waited = waiting < 0 ? 0 : hows.total[waiting]!;

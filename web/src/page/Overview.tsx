@@ -1,15 +1,18 @@
-import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told, type WaitPlace } from "../data/contract";
+import type { Facts, Finding, Groups, Ledger, LedgerPart, Named, Phase, Pressure as Told, Scope, WaitPlace } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
+import { partsOf, releases, sharesOf, withoutHelpers, type Owner, type Parts, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
-import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
+import { grouping, MOST_STACKS, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
+import { noCpuText, SHARE_WORDS } from "../text/owning";
 import { pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
 import { optionsOf } from "../text/options";
+import { PRESSURE } from "../text/words";
 import { Code } from "../view/Code";
 import { FactList } from "../view/Facts";
 import { COLOURS, NO_STATE, PALETTE, partFill } from "../view/colours";
@@ -21,6 +24,8 @@ import { Between, Sampled } from "../view/Sampled";
 import { VirtualThreads } from "./VirtualThreads";
 
 const WORST = 5;
+/** Owners of each lock that are asked for: hand-offs are looked for among them. */
+const OWNERS = 20;
 /** Intervals of the column "when". */
 const HEAT = 50;
 
@@ -116,7 +121,7 @@ function Answers() {
   const { made, query } = overTime(scope, ["lock-name"], WORST, HEAT);
   const answers = useAnswers(
     query,
-    grouping(scope, ["lock-name", "owner-method", "how"], WORST),
+    grouping(scope, ["lock-name", "owner-method", "how"], OWNERS),
     grouping(scope, ["lock-name", "contender-method"], WORST),
     grouping(scope, ["lock-name", "contender-group"], WORST),
   );
@@ -139,12 +144,12 @@ function Answers() {
             <th>lock</th>
             <th class="number" title="Blocked time of all threads, and its part of all blocked time in the range">blocked</th>
             <th title="The method and the thread group that were blocked most">blocked thread</th>
-            <th>owner</th>
+            <th title="Who owned the lock while threads were blocked. Percentages are parts of the blocked time of the row">owner</th>
             <th>when</th>
           </tr>
         </thead>
         <tbody>
-          {tops(owners).map(({ value, total }) => {
+          {tops(owners).slice(0, WORST).map(({ value, total }) => {
             const method = (id: number | undefined) => (id === undefined ? "unknown" : id === 0 ? "unknown" : split(names.text(id))[1]);
             const blocked = below(methods, value)[0];
             const group = below(groups, value)[0];
@@ -166,7 +171,7 @@ function Answers() {
                   <small>{group ? names.text(group.value) : ""}</small>
                 </td>
                 <td>
-                  <Cause owners={owners} lock={value} total={total} />
+                  <Cause owners={owners} lock={value} scope={scope} />
                 </td>
                 <td>
                   <Heat made={made} values={heat.get(value) ?? []} colour={COLOURS.monitor} label={`When threads were blocked on ${names.text(value)}`} onPick={(range) => show({ range })}
@@ -282,56 +287,59 @@ export function Pauses({ stopped, total }: { stopped: number; total: number }) {
   return <small title="The VM was paused meanwhile: findings about the lock leave this time out, because the lock is not its cause">{duration(stopped)} of it in VM pauses</small>;
 }
 
-/** The method that owned the lock longest, or that nobody owned it. */
-function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: number }) {
+/** What the largest part of the blocked time was, then the others: owners, hand-off, VM pauses, or unknown. */
+function Cause({ owners, lock, scope }: { owners: Groups; lock: number; scope: Scope }) {
   const names = useNames(view.value.recording);
   const estimates = useEstimates(view.value.recording);
-  const [first, second] = below(owners, lock);
-  if (!first) return <>unknown</>;
-  const known = first.value > 0 ? first : second;
-  const free = first.value === 0 ? handedOver(owners, lock) : 0;
-  const estimate = (one: Below) => {
-    const found = estimates?.of(OF_OWNERS, [lock, one.value], one);
-    return found && <Between found={found} format={(ns) => percent(ns / total)} />;
-  };
-  // The interval is that of all time without an owner.
-  const freeEstimate = free === first.total && estimate(first);
   const noCpu = useNoCpu(view.value.recording)?.get(lock) ?? 0;
-  // A method that held it for a hundredth of the time is not the cause.
-  const nobody = free > total / 2;
+  const parts = useParts(owners, lock, scope);
+  if (!parts) return <>…</>;
+  const { total } = parts;
+  const [largest, ...others] = sharesOf(parts, noCpu);
+  if (!largest) return <>unknown</>;
+  const isNoOwner = ({ what }: Share) => what === "hand-off" || what === "no-method" || what === "unknown";
+  const withoutOwner = [largest, ...others].filter(isNoOwner);
+  // The interval is that of all time without an owner.
+  const free = below(owners, lock).find(({ value }) => value === 0);
+  const estimate = ({ what, owner }: Share) => {
+    if (what === "owner" && owner) return found(owner.method, { total: owner.time + owner.paused, stopped: owner.paused });
+    return free && withoutOwner.length === 1 && withoutOwner[0]!.what === what && withoutOwner[0]!.time === free.total - free.stopped ? found(0, free) : null;
+  };
+  const found = (value: number, shown: { total: number; stopped: number }) => {
+    const estimate = estimates?.of(OF_OWNERS, [lock, value], shown);
+    return estimate && <Between found={estimate} format={(ns) => percent((ns - shown.stopped) / total)} />;
+  };
+  const name = ({ owner }: Share) => owner && split(names.text(owner.method))[1];
+  const { title, largest: words, why } = SHARE_WORDS[largest.what];
   return (
     <>
-      {nobody && <>hand-off</>}
-      {nobody && <small>{percent(free / total)}{freeEstimate} of it: the lock had been released, and the next thread had not run yet</small>}
-      {known && nobody && <small>{split(names.text(known.value))[1]} owned it for {percent(known.total / total)}{estimate(known)}</small>}
-      {known && !nobody && <Code title={names.text(known.value)} name={split(names.text(known.value))[1]} />}
-      {known && !nobody && <small>owned it for {percent(known.total / total)} of that{estimate(known)}</small>}
-      {free > 0 && !nobody && (
-        <small title="The lock had been released, and the next thread had not run yet: too few CPUs, or a lock convoy">
-          {percent(free / total)} hand-off{freeEstimate}
-        </small>
-      )}
-      {!known && free === 0 && <>unknown</>}
+      {largest.owner ? <Code title={names.text(largest.owner.method)} name={name(largest)!} /> : title}
+      <small title={why}>{words[0]}{percent(largest.time / total)}{estimate(largest)}{words[1]}</small>
+      {others.map((share) => {
+        const { other, why } = SHARE_WORDS[share.what];
+        return <small key={share.what} title={share.owner ? names.text(share.owner.method) : why}>{other[0]}{percent(share.time / total)}{estimate(share)}{other[1]}{name(share)}</small>;
+      })}
       {noCpu > total / 100 && (
         <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate for the whole recording">
-          {percent(noCpu / total)} with no CPU for the owner
+          {noCpuText(noCpu, total, [largest, ...others])}
         </small>
       )}
     </>
   );
 }
 
-const OF_OWNERS = ["lock-name", "owner-method"] as const;
-
-/** That the lock was free. */
-export const HAND_OFF = HOWS.indexOf("hand-over");
-
-/** Time of hand-offs. */
-function handedOver(owners: Groups, lock: number): number {
-  const top = placeOf(owners, lock);
-  const unknown = owners.value.findIndex((one, at) => one === 0 && owners.parent[at] === top);
-  return owners.value.reduce((sum, one, at) => sum + (owners.parent[at] === unknown && one === HAND_OFF ? owners.total[at]! : 0), 0);
+/** The parts of a lock's blocked time. Where methods that only release a lock are among its owners, their callers are asked for. */
+function useParts(groups: Groups, lock: number, scope: Scope): Parts | null {
+  const names = useNames(view.value.recording);
+  const parts = partsOf(groups, lock);
+  const isHelper = ({ method }: Owner) => releases(names.text(method));
+  const within = [...scope.within, { by: "lock-name" as const, key: names.text(lock) }];
+  const chains = useAnswers(...(parts.owners.some(isHelper) ? [grouping({ ...scope, within }, ["kind", "owner-chain"], MOST_STACKS)] : []));
+  if (!parts.owners.some(isHelper)) return parts;
+  return chains?.[0] ? { ...parts, owners: withoutHelpers(parts.owners, chains[0], names) } : null;
 }
+
+const OF_OWNERS = ["lock-name", "owner-method"] as const;
 
 /** Where a value stands on the first level. */
 function placeOf(groups: Groups, value: number): number {
@@ -410,9 +418,10 @@ function Pressure() {
   const places = highest > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(highest * 100)))) : 0;
   return (
     <section class="card">
-      <h2 title="Pressure: the time that threads were blocked on the lock, divided by the time in which threads did not wait">
+      <h2>
         Pressure of the worst locks{view.value.range && " in the chosen range"}
       </h2>
+      <p class="hint">{PRESSURE}</p>
       <div class="legend">
         {lines.map((line, place) => (
           <span key={line.lock} title={`All locks that are called ${line.label}`}>

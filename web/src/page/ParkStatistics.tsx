@@ -7,6 +7,7 @@ import { filterOf, overTime, useAnswers, useNames } from "../state/asking";
 import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
+import { PARK_WORDS } from "../text/parks";
 import { count, duration, percent, times } from "../text/units";
 import { Chain } from "../view/Chain";
 import { COLOURS } from "../view/colours";
@@ -39,7 +40,7 @@ export function ParkStatistics() {
       <TreeTable label="Park statistics by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked ? String(picked.lock) : null}
         onSelect={(row) => show({ pick: [{ by: "lock", key: names.lock(row.lock).name }] }, false)} sort={view.value.sort} otherwise="-threadTime" onSort={(next) => show({ sort: next }, false)} height={330} />
       <p class="foot">
-        {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range
+        {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range; point at a number or a column title to see what it means
         {leftOut > 0 && `; ${count(leftOut)} with less parked time not shown`}
         <button type="button" class="small push" title="Download as CSV" onClick={() => save("park-statistics.csv", "text/csv", csv(tableOf(rows, names)))}>CSV</button>
       </p>
@@ -57,9 +58,10 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   const text = (id: Id, title: string, why: string, width: string, value: (row: Blocker) => string): Column<Blocker, Id> => ({
     id, title, why, width, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
   });
-  const number = (id: keyof Blocker & Id, title: string, why: string, width: string, format: (value: number) => string): Column<Blocker, Id> => ({
-    id, title, why, width, value: (row) => (row[id] as number | null) ?? -1, cell: (row) => <span class="number">{shown(row[id] as number | null, format)}</span>,
-  });
+  const number = (id: keyof Blocker & keyof typeof PARK_WORDS & Id, width: string, format: (value: number) => string): Column<Blocker, Id> => {
+    const [title, why] = PARK_WORDS[id];
+    return { id, title, why, width, value: (row) => (row[id] as number | null) ?? -1, cell: (row) => <span class="number" title={why}>{shown(row[id] as number | null, format)}</span> };
+  };
   const shown = (value: number | null, format: (value: number) => string) => (value === null ? "" : format(value));
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
@@ -67,17 +69,17 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
     text("thread", "thread", "The thread whose park was measured first; its call stack is below the table. Idle: it waited for work in its pool", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread) + (row.idle ? " (idle)" : "")),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
-    number("times", "parks", "How often threads parked on it", "62px", count),
-    number("now", "now", "Threads parked on it at the end of the recording", "44px", count),
-    number("peak", "peak", "Most threads parked on it at once", "46px", count),
-    number("threadTime", "thread time", "Parked time of all threads added up", "74px", duration),
-    number("realTime", "real time", "Time in which at least one thread was parked. Empty if several threads parked and parks were sampled: then it is not known which overlapped", "70px", duration),
-    number("averagePark", "avg park", "Thread time / number of parks", "68px", duration),
-    number("averageHold", "avg hold", "Real time / number of parks that ended. If threads always queue for a lock, this is how long each owner had it", "68px", duration),
-    number("realUse", "real / run", "Real time as a part of the measured time", "64px", percent),
-    number("threadUse", "thread / run", "Thread time as a part of the measured time. 100 %: as if one thread had been parked all the time. The blocker with the highest value that is not idle is likely the bottleneck", "62px", percent),
-    number("realLifeUse", "real / life", "Real time as a part of the time between the first and the last event on this blocker", "62px", percent),
-    number("threadLifeUse", "thread / life", "Thread time as a part of the time between the first and the last event on this blocker", "78px", percent),
+    number("times", "62px", count),
+    number("now", "44px", count),
+    number("peak", "46px", count),
+    number("threadTime", "74px", duration),
+    number("realTime", "70px", duration),
+    number("averagePark", "68px", duration),
+    number("averageHold", "68px", duration),
+    number("realUse", "64px", percent),
+    number("threadUse", "62px", percent),
+    number("realLifeUse", "62px", percent),
+    number("threadLifeUse", "78px", percent),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Aspect, Kind } from "../data/contract";
+import { KINDS, type Aspect, type Kind } from "../data/contract";
 import { flame, flat, type FlameNode, type MethodTotal, type Stacks } from "../data/flame";
 import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useNames, useSource } from "../state/asking";
 import { SHAPES, WEIGHTS, type ColumnOf } from "../state/pages";
@@ -24,11 +24,11 @@ interface Weight {
 }
 
 const TIMES: Record<(typeof WEIGHTS)[number], Weight> = {
-  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
-  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples here. Record with -e wall to fill this page." },
-  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
-  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", empty: "No blocked time here. Record with -e lock to fill this page." },
-  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", empty: "No waits here. Record with -e lock to fill this page." },
+  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", empty: "No CPU samples were recorded (-e cpu records them)." },
+  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples were recorded (-e wall records them)." },
+  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", empty: "No blocked time was recorded (-e lock records it)." },
+  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", empty: "No blocked time was recorded (-e lock records it)." },
+  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", empty: "No waits were recorded (-e lock records them)." },
 };
 
 const TITLES: Record<(typeof SHAPES)[number], string> = { flame: "Flame graph", tree: "Calling context tree", flat: "Methods", callers: "Callers" };
@@ -41,7 +41,9 @@ export function Profile() {
   const names = useNames(recording);
   const [weight = "", shape = "", folding = ""] = view.value.mode.split(".");
   const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts.stretches);
-  const { kinds, of, why, empty } = TIMES[chosen];
+  const { kinds, of, why } = TIMES[chosen];
+  const isRecorded = kinds.some((one) => (facts.stretches[KINDS.indexOf(one)] ?? 0) > 0);
+  const empty = isRecorded ? "None in this range and filter. “Show all” removes both." : TIMES[chosen].empty;
   const form = sandwich !== "" ? "sandwich" : shape || "flame";
   const fold = folding !== "all";
   const scope = scopeOf(view.value, whole, of === "owner-chain" || chosen === "blocked" ? kinds.filter((one) => kind === "all" || one === kind) : kinds);

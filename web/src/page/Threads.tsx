@@ -10,6 +10,7 @@ import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
 import { ALL_STACKS } from "../state/address";
 import { address, show, view } from "../state/view";
+import { threadsText } from "../text/owning";
 import { duration, moment, times } from "../text/units";
 import { HOW_WORDS, KIND_WORDS } from "../text/words";
 import { Axis } from "../view/Axis";
@@ -87,8 +88,8 @@ export function Threads() {
               <i class="swatch pale" style={{ background: COLOURS.monitor }} /> short ones, added up
             </span>
           )}
-          <span class="hint push">
-            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : `${times(threads, "thread")}, most blocked first`}
+          <span class="hint push" title="Threads of the JVM are shown if they were blocked on a lock. “JVM threads” above shows their waits, too">
+            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : `${threadsText(lanes.map(({ thread }) => names.thread(thread)))}, most blocked first`}
           </span>
         </div>
         <Chosen lanes={all} names={names} />

@@ -30,7 +30,7 @@ export const HOW_WORDS: Record<How, string> = {
   exit: "exact: thread and call stack of its exit",
   seen: "thread seen to own the lock; its chain was not recorded",
   previous: "the recording names only the previous owner",
-  "hand-over": "hand-off: the lock had been released, and the next thread had not run yet",
+  "hand-off": "hand-off: the lock had been released, and the next thread had not run yet",
   unproven: "unknown",
   notified: "notified",
   "timed-out": "timed out",
@@ -41,6 +41,9 @@ export const HOW_WORDS: Record<How, string> = {
   native: "in native code",
   waiting: "waiting",
 };
+
+/** Of what pressure is a part: docs/metrics.md. */
+export const PRESSURE = "Pressure: time blocked on the lock / time in which threads did not wait, all threads added up.";
 
 export const ASPECT_WORDS: Record<Aspect, [name: string, sentence: string]> = {
   kind: ["kind of lock", "monitor (synchronized) or lock of java.util.concurrent"],

@@ -24,7 +24,7 @@ const NO_FILTER: Filter = { thread: "", lock: "", method: "", services: true };
 const FILTERS = {
   thread: (name: string, whole: boolean) => (whole ? `no thread is called “${name}”` : `no thread's name contains “${name}”`),
   lock: (name: string, whole: boolean) => (whole ? `no lock is called “${name}”` : `no lock's name or class contains “${name}”`),
-  method: (name: string, whole: boolean) => (whole ? `no waiter, owner or sample has a method “${name}” on its call stack` : `no waiter, owner or sample has a method on its call stack whose name contains “${name}”`),
+  method: (name: string, whole: boolean) => (whole ? `no waiter, owner or sample has a method “${name}” on its call stack` : `no blocked or waiting thread, owner at its release, or sample has a method on its call stack whose name contains “${name}” (what owners did meanwhile is on “Incident”)`),
 } as const;
 
 /** Everything of the address that the recording does not have. */

@@ -112,7 +112,7 @@ impl Chains {
         let (by_walk, state, detail) = match core.hotspot.failure().map(str::to_owned).or(difference) {
             _ if options.engine == Engine::Jvmti => (false, State::On, format!("as asked, {WITHOUT_WALKER}")),
             _ if !options.allows(Mechanism::Walker) => {
-                (false, State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option"))
+                (false, State::Degraded, format!("{WITHOUT_WALKER}: switched off (--safe or --disable)"))
             }
             None => (true, State::On, "the agent reads call stacks itself".to_owned()),
             Some(reason) => (false, State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
@@ -126,7 +126,7 @@ impl Chains {
         self.taking.store(taking as u8, Ordering::Relaxed);
         let mut mechanisms = vec![MechanismState { name: WALKER.to_owned(), state, detail }];
         if taking == Taking::Not {
-            let detail = "lock and park events come without call stacks: switched off by an option".to_owned();
+            let detail = "lock and park events come without call stacks: switched off (--safe or --disable)".to_owned();
             mechanisms.push(MechanismState { name: CHAINS.to_owned(), state: State::Off, detail });
         }
         if let Some(known) = self.walker(core) {

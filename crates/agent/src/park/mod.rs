@@ -153,7 +153,7 @@ impl Parks {
         }
         let allowed = |mechanism| match options.allows(mechanism) {
             true => Ok(()),
-            false => Err("switched off by an option".to_owned()),
+            false => Err("switched off (--safe or --disable)".to_owned()),
         };
         let platform = allowed(Mechanism::ParkNatives)
             .and_then(|()| libjvm.as_ref().map_err(String::clone))

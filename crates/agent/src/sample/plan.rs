@@ -210,7 +210,7 @@ type Choice = (Source, (State, String));
 fn by_the_kernel(options: &Options, interval_ns: u64) -> Choice {
     let perf = match options.allows(Mechanism::Perf) {
         true => try_perf(interval_ns),
-        false => Err("switched off by an option".to_owned()),
+        false => Err("switched off (--safe or --disable)".to_owned()),
     };
     let by_perf = "perf_event cpu-clock, the kernel copies stacks;";
     match perf {

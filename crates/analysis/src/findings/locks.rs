@@ -438,6 +438,10 @@ impl Group {
     }
 
     fn shared_threads_text(&self) -> String {
+        let known: u64 = self.owner_threads.values().map(|owner| owner.total).sum();
+        if 1.0 - share(known + self.split.hand_off, self.spoken_of()) >= DOMINATES {
+            return format!("The recording does not show which threads owned {}.", self.it());
+        }
         let they = if self.owners.len() == 1 { "it" } else { "they" };
         format!("{}. The recording does not show what {they} did.", self.owned_it())
     }
@@ -487,8 +491,9 @@ impl Group {
         }
     }
 
+    /// Of the time that is spoken of: without pauses of the VM, if it has some.
     fn mean(&self) -> DurationNs {
-        DurationNs(self.total / self.count.max(1))
+        DurationNs(self.spoken_of() / self.count.max(1))
     }
 
     fn details(&self, names: &Names) -> Vec<String> {
@@ -497,11 +502,12 @@ impl Group {
             details.push(evidence::split_text(&self.split));
         }
         details.push(format!(
-            "{} of {}, mean {}, longest {}",
+            "{} of {}, mean {}, longest {}{}",
             count(self.count, "contention"),
             count(self.contenders.len() as u64, "thread"),
             self.mean(),
             DurationNs(self.max),
+            if self.spoken_of() < self.total { " with VM pauses" } else { "" },
         ));
         if self.moved > 0 {
             details.push(format!("{} of it counts at the root of its chain of waiting", DurationNs(self.moved)));

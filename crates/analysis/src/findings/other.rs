@@ -69,12 +69,12 @@ pub(super) fn nothing_tells_of_owners(report: &Report) -> bool {
 }
 
 /// Owners that are not known, where threads were blocked long enough to ask; `open_ns` of it in contentions that had not
-/// ended when the recording ended.
-pub(super) fn unknown_owners(report: &Report, open_ns: u64) -> Option<Finding> {
+/// ended when the recording ended, `in_deadlocks` on locks of deadlocks, whose owners are named with them.
+pub(super) fn unknown_owners(report: &Report, open_ns: u64, in_deadlocks: u64) -> Option<Finding> {
     // What is only summed up has no owner on purpose.
-    let told_ns = report.blocked_ns.saturating_sub(report.blocked.summed_ns);
-    let unknown_ns = report.blocked.unknown_ns.saturating_sub(report.blocked.summed_ns);
-    let without_chain = unknown_ns + report.blocked.owner_thread_ns;
+    let left_out = report.blocked.summed_ns + in_deadlocks;
+    let told_ns = report.blocked_ns.saturating_sub(left_out);
+    let without_chain = (report.blocked.unknown_ns + report.blocked.owner_thread_ns).saturating_sub(left_out);
     let active_ns = report.ledger.active_ns();
     let hardly_blocked = active_ns > 0 && share(report.blocked_ns, active_ns) < BLOCKED_LONG;
     if hardly_blocked || share(without_chain, told_ns) < UNKNOWN_OWNERS {
@@ -97,7 +97,11 @@ pub(super) fn unknown_owners(report: &Report, open_ns: u64) -> Option<Finding> {
                 .to_owned()
         }
     };
-    Some(plain(format!("For {part} of the blocked time, the owner's call stack is not known: {why}.")))
+    let of_what = match report.blocked.summed_ns {
+        0 => "the blocked time",
+        _ => "the blocked time that is recorded in detail",
+    };
+    Some(plain(format!("For {part} of {of_what}, the owner's call stack is not known: {why}.")))
 }
 
 fn plain(text: String) -> Finding {

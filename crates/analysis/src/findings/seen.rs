@@ -179,31 +179,34 @@ impl Doings {
         ))
     }
 
-    /// `For 98 % of the time for which `Web.priceSync` blocked others, it was in `Thread.sleep`, called from
-    /// `Web.remotePrice` (estimated from samples).` `who` had it, or made it.
+    /// `While `Web.priceSync` blocked others, it was in `Thread.sleep`, called from `Web.remotePrice`, for 98 % of the
+    /// time (estimated from 40 samples).` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most()?;
         let (doing, below) = (doing.text(who), doing.below(who));
+        let doing = format!("{doing}{below}");
+        let comma = if doing.contains(", ") { "," } else { "" };
+        let blocked_others = format!("While {who} blocked others, it was {doing}{comma} for");
         if self.is_by_parks() {
             let part = percent((part * share(self.ns, self.waiting_for)).min(1.0));
-            return Some(format!("For {part} of the time for which {who} blocked others, it was {doing}{below}."));
+            return Some(format!("{blocked_others} {part} of the time."));
         }
         let part = percent(part);
         let samples = grouped(self.samples);
         if self.waiting_for > 0 {
-            let time = format!("the time for which {who} blocked others");
             let covered = share(self.ns, self.waiting_for);
             return Some(match covered < COVERED {
                 true => {
                     let covered = percent(covered);
                     format!(
-                        "{samples} samples cover {covered} of {time}. For {part} of this part, it was {doing}{below}."
+                        "{blocked_others} {part} of the sampled time ({samples} samples, which cover {covered} of the \
+                         time)."
                     )
                 }
-                false => format!("For {part} of {time}, it was {doing}{below} (estimated from {samples} samples)."),
+                false => format!("{blocked_others} {part} of the time (estimated from {samples} samples)."),
             });
         }
-        Some(format!("For {part} of the sampled time ({samples} samples), {who} was {doing}{below}."))
+        Some(format!("For {part} of the sampled time ({samples} samples), {who} was {doing}."))
     }
 
     /// The same without numbers, if it is most of what was sampled: `mostly in `Thread.sleep``, `often` where that is not
@@ -362,8 +365,8 @@ mod tests {
         assert!(doings.text("`A.serve`").is_none() && doings.evidence().is_none());
         doings.waiting_for = 80;
         let text =
-            "For 75 % of the time for which `A.serve` blocked others, it was in `Thread.sleep`, called from `A.slow` \
-                    (estimated from 6 samples).";
+            "While `A.serve` blocked others, it was in `Thread.sleep`, called from `A.slow`, for 75 % of the time (estimated \
+             from 6 samples).";
         assert_eq!(doings.text("`A.serve`").unwrap(), text);
         assert_eq!(doings.too_few("`A.serve`"), None);
     }
@@ -379,8 +382,11 @@ mod tests {
         assert_eq!(doings.too_few("`A.serve`").unwrap(), said);
         doings.samples = 20;
         let text = doings.text("`A.serve`").unwrap();
-        let begins = "20 samples cover 5.0 % of the time for which `A.serve` blocked others. For 75 % of this part, ";
-        assert!(text.starts_with(begins), "{text}");
+        assert_eq!(
+            text,
+            "While `A.serve` blocked others, it was in `Thread.sleep`, called from `A.slow`, for 75 % of the sampled time \
+             (20 samples, which cover 5.0 % of the time)."
+        );
         assert_eq!(doings.too_few("`A.serve`"), None);
     }
 }

@@ -59,9 +59,18 @@ fn cause(totals: &Totals) -> Cause {
     }
 }
 
+/// True if the container's CPU quota was used up in most periods: then threads wait for the next one, however many
+/// others are ready, too. How long each of them did is not known: a thread that hardly runs has little of it.
+fn is_used_up(quota: &QuotaReport) -> bool {
+    quota.throttled_ns > 0 && share(quota.throttled_periods, quota.periods) >= MOST
+}
+
 fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
-    let cause = cause(totals);
+    let cause = match cause(totals) {
+        Cause::RunQueue if steal.quota.as_ref().is_some_and(is_used_up) => Cause::Throttling,
+        cause => cause,
+    };
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
     let part = Some(share(lost_ns(totals), report.ledger.active_ns()))
         .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown);
@@ -81,7 +90,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         reason(cause, others.is_some(), steal.quota.as_ref()),
     );
     if let Some(users) = users {
-        let _ = write!(text, " {}", who_had_it(users));
+        let _ = write!(text, " {}", who_had_it(users, report.selection.reported.is_some()));
     }
     let affected = affected_ns(steal);
     let when = match share(affected, report.duration_ns) >= WHOLE {
@@ -169,20 +178,24 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> Stri
     }
 }
 
-/// `Of the CPU time used on the machine, other processes had 62 %, ...`
-fn who_had_it(users: &CpuUsers) -> String {
+/// `CPU time used on the machine: other processes 62 %, ...`. Where not all threads are shown, the others' time is not
+/// known by their kind.
+fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     const OTHER_PROCESSES: &str = "other processes";
-    let parts = [
+    let process_ns = users.application_ns + users.gc_ns + users.compiler_ns + users.vm_ns;
+    let of_process = [(users.others_ns, OTHER_PROCESSES), (process_ns, "this process")];
+    let by_kind = [
         (users.others_ns, OTHER_PROCESSES),
         (users.application_ns, "the program's own threads"),
         (users.gc_ns, "the garbage collector"),
         (users.compiler_ns, "the JIT compilers"),
         (users.vm_ns, "other threads of the VM"),
     ];
+    let parts: &[(u64, &str)] = if is_filtered { &of_process } else { &by_kind };
     let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
     // That nobody else used the machine is worth saying, too.
     let is_named = |ns: u64, who: &str| who == OTHER_PROCESSES || share(ns, busy) >= NAMED;
-    let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, who)| is_named(*ns, who)).collect();
+    let mut parts: Vec<(u64, &str)> = parts.iter().copied().filter(|(ns, who)| is_named(*ns, who)).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
     format!("CPU time used on the machine: {}.", parts.join(", "))

@@ -21,7 +21,7 @@ const OF_WAITING: f64 = 0.5;
 /// Rounds from which a habit can be told.
 const ROUNDS: u64 = 3;
 /// What rounds are a part of, for those who end them.
-const ALL_WAITED: &str = "the time in which all of them waited";
+const ALL_WAITED: &str = "the time when all threads there waited";
 
 /// The findings, and the methods that they are about.
 pub(super) fn find(
@@ -202,15 +202,14 @@ fn last_of_others(
     } else {
         None
     };
-    let part_by = |who: &str, ns: u64| waits::ended(who, &percent(share(ns, rounds.late_ns)), ALL_WAITED);
+    let part_by =
+        |who: &str, ns: u64| waits::woken_by(who, &format!("{} of {ALL_WAITED}", percent(share(ns, rounds.late_ns))));
     let ended = match (ranked(&rounds.methods, |ns| *ns).first(), &by) {
         (Some((method, ns)), Some((those, name))) => {
             part_by(&format!("{} in {those} {name}", code(&short(**method, names))), **ns)
         }
         (Some((method, ns)), None) => part_by(&code(&short(**method, names)), **ns),
-        (None, Some((those, name))) => {
-            waits::ended(&format!("{} {name}", if those == "thread" { "Thread" } else { those }), "most", ALL_WAITED)
-        }
+        (None, Some((those, name))) => waits::woken_by(&format!("{those} {name}"), &format!("most of {ALL_WAITED}")),
         (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(

@@ -23,8 +23,6 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
-/// What waits are a part of.
-const WAITING: &str = "the waiting time";
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
 /// Unfinished waits are mentioned from this part of the waiting on.
@@ -369,7 +367,9 @@ impl Group {
             (EntryKind::WaitPermit, _) if self.path().is_some_and(|path| is_giving(path, names)) => {
                 format!("room in {words}")
             }
-            (EntryKind::WaitPermit, Synchronizer::Monitor) => "another thread (`Object.wait`)".to_owned(),
+            (EntryKind::WaitPermit, Synchronizer::Monitor) => {
+                "something that another thread returns (`Object.wait`)".to_owned()
+            }
             // A future, or an object that a pool makes for each that waits.
             (EntryKind::WaitPermit, _) if self.many_locks => {
                 format!("another thread of the same group to return or finish something ({words})")
@@ -448,7 +448,8 @@ impl Group {
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, ended)), _) => {
                     let part = part_of_waits(ended.times);
-                    text += &format!(". {from} in {} ended {part}", code(&names.group_or_thread(group)));
+                    let who = format!("{from} in {}", code(&names.group_or_thread(group)));
+                    text += &format!(". {}", woken_by(&who, &part));
                 }
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
@@ -476,15 +477,16 @@ impl Group {
         text
     }
 
-    /// `. Job.finish in worker-* ended the waits that took 80 % of the waiting time`.
+    /// `. Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
+        let part = |ns: u64| format!("{} of the waiting time", percent(share(ns, self.total)));
         if let Some((from, group, of_them)) = self.returned(method, names) {
             let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-            return format!(". {}", ended(&who, &percent(share(of_them.ns, self.total)), WAITING));
+            return format!(". {}", woken_by(&who, &part(of_them.ns)));
         }
         let by = self.ended_by_group();
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(". {}", ended(&code(names.text(*group)), &percent(share(*ns, self.total)), WAITING))
+        format!(". {}", woken_by(&code(names.text(*group)), &part(*ns)))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -637,9 +639,10 @@ impl Returned {
     }
 }
 
-/// `Job.finish in worker-* ended the waits that took 80 % of the waiting time`; of which time says `of`.
-pub(super) fn ended(who: &str, part: &str, of: &str) -> String {
-    format!("{who} ended the waits that took {part} of {of}")
+/// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in
+/// brackets.
+pub(super) fn woken_by(who: &str, part: &str) -> String {
+    format!("Waiting threads were woken by {who} ({part})")
 }
 
 /// What ended waits, and who wakes the helper that did, if that is known.

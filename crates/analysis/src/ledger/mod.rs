@@ -183,7 +183,7 @@ impl Part {
             entries: &[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal],
         },
         Part { name: "lock", words: "blocked on locks", entries: LOCK_ENTRIES },
-        Part { name: "wait-thread", words: "waiting for results, latches, joins", entries: &[EntryKind::WaitResult] },
+        Part { name: "wait-thread", words: "waiting for other threads", entries: &[EntryKind::WaitResult] },
         Part { name: "wait-permit", words: "waiting for permits, pools, queues", entries: &[EntryKind::WaitPermit] },
         Part { name: "pause", words: "VM pause", entries: &[EntryKind::Pause] },
         Part {

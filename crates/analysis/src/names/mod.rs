@@ -337,16 +337,7 @@ impl Names {
     /// `java.util.concurrent`, `Session.unlock`, is machinery, too: its caller had the lock.
     pub fn skip_machinery(&self, frames: &[PathFrame]) -> usize {
         let full = |frame: &PathFrame| self.method_name(frame.name).map(|name| name.full.as_str());
-        let own = |frame: &PathFrame| full(frame).is_some_and(|full| !self.is_machinery(full));
-        let at = frames.iter().position(own).unwrap_or(0);
-        if at == 0 {
-            return 0;
-        }
-        let is_helper = |frame: &PathFrame| full(frame).is_some_and(releases);
-        match frames.iter().skip(at).take_while(|frame| is_helper(frame)).count() {
-            0 => at,
-            helpers => (at..=at + helpers).rfind(|at| frames.get(*at).is_some_and(own)).unwrap_or(at),
-        }
+        past_machinery(frames, full, |full| self.is_machinery(full))
     }
 
     fn is_machinery(&self, full: &str) -> bool {
@@ -550,6 +541,22 @@ fn is_synchronizer(rest: &str) -> bool {
     }
     let outer = rest.split(['.', '$']).next().unwrap_or(rest);
     outer.ends_with("Queue") || outer.ends_with("Deque") || CLASSES.contains(&outer)
+}
+
+/// Index of the first frame that is no machinery, past helpers that only release a lock; 0 if all are, or the first is
+/// none. `full` is a frame's `pkg.Class.method`.
+pub fn past_machinery<'a, F>(
+    frames: &[F],
+    full: impl Fn(&F) -> Option<&'a str>,
+    is_machinery: impl Fn(&str) -> bool,
+) -> usize {
+    let own = |frame: &F| full(frame).is_some_and(|full| !is_machinery(full));
+    let at = frames.iter().position(own).unwrap_or(0);
+    if at == 0 {
+        return 0;
+    }
+    let helpers = frames.iter().skip(at).take_while(|frame| full(frame).is_some_and(releases)).count();
+    (at..=at + helpers).rfind(|at| frames.get(*at).is_some_and(own)).unwrap_or(at)
 }
 
 /// True for a method whose name says that it releases a lock.

@@ -295,6 +295,18 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     assert_eq!((held.least_ns / MS, held.most_ns / MS), (150, 400));
 }
 
+/// A thread that hardly runs has little of the time for which its container was held back, and waits like the others.
+#[test]
+fn a_quota_that_is_used_up_in_most_periods_is_the_cause_though_a_thread_has_little_of_it() {
+    let mut events = vec![Event::Watermark(at(0))];
+    events.extend(Second { throttled: 100, ..second(0, &[(WORKER, 250, 750)]) }.events());
+    events.push(Event::Watermark(at(2_000)));
+    let report = report(&events, Options::default());
+    let finding = report.findings.iter().find(|finding| finding.text.contains("for a CPU")).unwrap();
+    let why = "CPU throttling. The container may use 0.50 CPUs. It used them up in 90 % of the quota's periods.";
+    assert!(finding.text.ends_with(why), "{}", finding.text);
+}
+
 /// One thread is blocked on a lock that the other one owns.
 fn blocked_on_lock(from: u64, to: u64) -> Vec<Event> {
     let lock = LockId(5);
@@ -431,11 +443,11 @@ fn what_threads_do_that_neither_execute_nor_wait_for_anything_known_is_in_the_ve
     let verdict = |cpu| report(&second(0, &[(WORKER, cpu, 0), (OTHER, cpu, 0)]).events(), Options::default()).verdict;
     assert_eq!(
         verdict(100),
-        "No bottleneck in locks or waits: threads spend 90 % of the active thread time in sleep, I/O or native code."
+        "No bottleneck in locks or waits. Threads spend 90 % of the active thread time in sleep, I/O or native code."
     );
     assert_eq!(
         verdict(600),
-        "No bottleneck in locks or waits: threads execute code for 60 % of the active thread time."
+        "No bottleneck in locks or waits. Threads execute code for 60 % of the active thread time."
     );
 }
 

@@ -153,7 +153,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
         text,
         "6 threads `exec-*` waited 3.60 s (40 % of the active thread time) in `Pool.getConnection`, called from \
          `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
-         mean 200 ms. `Db.handleRequest` in `exec-*` ended the waits that took 100 % of the waiting time."
+         mean 200 ms. Waiting threads were woken by `Db.handleRequest` in `exec-*` (100 % of the waiting time)."
     );
     let evidence = &report.findings[0].evidence[0];
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
@@ -175,7 +175,7 @@ fn what_of_the_waiting_time_had_not_ended_is_said() {
     assert_eq!(only(&report).in_flight, 1);
     let text = &report.findings[0].text;
     assert!(
-        text.contains(". `Db.handleRequest` in `exec-*` ended the waits that took 82 % of the waiting time."),
+        text.contains(". Waiting threads were woken by `Db.handleRequest` in `exec-*` (82 % of the waiting time)."),
         "{text}"
     );
     assert!(text.contains("18 % of the time belongs to waits that had not ended when the recording ended."), "{text}");
@@ -241,7 +241,12 @@ fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
     let report = notified_from(&[6; 6]);
     let finding = about_waiting(&report);
     let text = &finding.text;
-    assert!(text.contains("`Pool.giveBack`, called from `Pool.use`, in `exec-*` ended 100 % of the waits"), "{text}");
+    assert!(
+        text.contains(
+            "Waiting threads were woken by `Pool.giveBack`, called from `Pool.use`, in `exec-*` (100 % of the waits)"
+        ),
+        "{text}"
+    );
     let ended = finding.stacks.iter().find(|stack| stack.whose == "ended by").expect("who ended it");
     assert_eq!(ended.frames[0], "com.acme.Pool.giveBack:1");
 }
@@ -251,7 +256,12 @@ fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
 fn the_method_that_ended_most_waits_has_only_its_own_share() {
     let report = notified_from(&[6, 7, 6, 7, 6, 7, 6, 6]);
     let text = &about_waiting(&report).text;
-    assert!(text.contains("`Pool.giveBack`, called from `Pool.use`, in `exec-*` ended 62 % of the waits"), "{text}");
+    assert!(
+        text.contains(
+            "Waiting threads were woken by `Pool.giveBack`, called from `Pool.use`, in `exec-*` (62 % of the waits)"
+        ),
+        "{text}"
+    );
 }
 
 /// The same definitions for methods of other numbers.
@@ -356,7 +366,7 @@ fn who_passes_a_permit_on_as_it_acquires_one_returned_nothing_there() {
     (1..=4).for_each(|waiter| waiting.wait(waiter, 100, 700, Some(waiter % 4 + 1)));
     let report = waiting.report();
     let text = &report.findings[0].text;
-    assert!(text.contains("`Gate.pass` in `exec-*` ended "), "{text}");
+    assert!(text.contains("Waiting threads were woken by `Gate.pass` in `exec-*` ("), "{text}");
 }
 
 #[test]
@@ -373,7 +383,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        " of the waiting time. For 100 % of the sampled time (10 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        " of the waiting time). For 100 % of the sampled time (10 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -411,8 +421,8 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     let report = waiting.report();
     let finding = &report.findings[0];
     let did =
-        "20 samples cover 80 % of the time for which `Small.update` blocked others. For 100 % of this part, it was \
-               in `Thread.sleep`, called from `Remote.call`.";
+        "While `Small.update` blocked others, it was in `Thread.sleep`, called from `Remote.call`, for 100 % of the sampled \
+         time (20 samples, which cover 80 % of the time).";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");
@@ -507,7 +517,7 @@ fn of_waits_in_a_library_the_application_that_called_it_is_named() {
     };
     let of_library = text("org.apache.http");
     assert!(of_library.contains("in `Future.get`, called through a library from `Weather.ask`"), "{of_library}");
-    assert!(of_library.contains("`Weather.ask` in `exec-*` ended "), "{of_library}");
+    assert!(of_library.contains("Waiting threads were woken by `Weather.ask` in `exec-*` ("), "{of_library}");
     let of_application = text("com.acme.http");
     assert!(of_application.contains("in `Future.get`, called from `Pool.lease`"), "{of_application}");
 }
@@ -568,7 +578,7 @@ fn who_finds_a_buffer_full_waits_for_room() {
     assert_eq!(only(&report).entry, EntryKind::WaitPermit);
     let text = &report.findings[0].text;
     assert!(text.contains("in `Log.append`, called from `Server.handle`, for room in a blocking queue."), "{text}");
-    assert!(text.contains("`Log.write` in `other` ended "), "{text}");
+    assert!(text.contains("Waiting threads were woken by `Log.write` in `other` ("), "{text}");
 }
 
 /// A rate limiter of the middle of work, far from the thread's root.
@@ -617,7 +627,7 @@ fn what_an_unmounted_virtual_thread_does_with_a_lock_is_the_stack_with_which_it_
     };
     let report = slept("com.acme.Small.update");
     let finding = &report.findings[0];
-    let did = "For 92 % of the time for which `Small.update` blocked others, it was in `Thread.sleep`, called from `Remote.call`.";
+    let did = "While `Small.update` blocked others, it was in `Thread.sleep`, called from `Remote.call`, for 92 % of the time.";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     let evidence = finding.evidence.iter().find(|evidence| evidence.what == "parks").expect("evidence");
     assert_eq!((evidence.ns / MS, evidence.quality, evidence.coverage), (920, Quality::Exact, Some(0.92)));

@@ -23,7 +23,7 @@ use crate::agent::reply::{self, Reply};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::process::Process;
-use crate::jvm::{self, Jvm};
+use crate::jvm::{self, memory_room, Jvm};
 use crate::recording::file_name::literal_for_agent;
 use private_directory::PrivateDirectory;
 use protocol::{Answer, Version};
@@ -67,6 +67,9 @@ impl Session {
         let loaded_from = jvm.agent_path.clone().or_else(|| jvm::agent_path(process.pid));
         // Before anything is touched: without a library it would be in vain.
         let library = loaded_from.is_none().then(library::find).transpose()?;
+        if library.is_some() {
+            memory_room::check(&process)?;
+        }
         let view = View::of(&process)?;
         trigger::remove_strangers_socket(&process, &view);
         let (socket, version, place) = identity::acting_as(&process, || {
@@ -89,6 +92,9 @@ impl Session {
     /// The JVM's refusal, the agent's own failure, or no answer at all.
     pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
         let begins = matches!(options.command(), "start" | "parks");
+        if begins {
+            memory_room::check(&self.process)?;
+        }
         let reply = self.send(options);
         if begins && reply.is_ok() {
             interrupt::finish();

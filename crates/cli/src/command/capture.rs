@@ -312,6 +312,9 @@ fn event(word: &str) -> Result<Feature, String> {
 pub fn interval(text: &str) -> Result<Span, String> {
     match quantity::nanoseconds(text)? {
         span if (100_000..=1_000_000_000).contains(&span.ns) => Ok(span),
+        span if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(format!("{text} without a unit means nanoseconds: give 100us to 1s, for example 1ms (not {span})"))
+        }
         span => Err(format!("{span} is not between 100us and 1s")),
     }
 }
@@ -357,7 +360,7 @@ impl Capture {
     pub fn size_note(&self) -> String {
         match self.max_size.unwrap_or(DEFAULT_MAX_SIZE) {
             0 => "without a limit on its size (--max-size)".to_owned(),
-            limit => format!("the newest {} of it are kept (--max-size)", numbers::bytes(limit)),
+            limit => format!("at most the newest {} of it are kept (--max-size)", numbers::bytes(limit)),
         }
     }
 
@@ -511,6 +514,8 @@ mod tests {
     fn an_interval_has_limits() {
         assert_eq!(interval("1ms").map(|span| span.ns), Ok(1_000_000));
         assert_eq!(interval("10us"), Err("10us is not between 100us and 1s".to_owned()));
+        let said = "1 without a unit means nanoseconds: give 100us to 1s, for example 1ms (not 1ns)";
+        assert_eq!(interval("1"), Err(said.to_owned()));
         assert!(interval("2s").is_err());
     }
 

@@ -26,7 +26,10 @@ const MOST_RECORDINGS: usize = 2;
 pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf], rows: usize) -> Result<u8, Failure> {
     let is_page = input::is_standard(output) || output.extension().is_some_and(|extension| extension == "html");
     if !is_page {
-        return Err(Failure::Usage(format!("-o {}: a report is written as .html", output.display())));
+        return Err(Failure::Usage(format!(
+            "-o {}: a report is written into a file whose name ends in .html",
+            output.display()
+        )));
     }
     output::check_new(output, files)?;
     let opened = open(files, source_path)?;

@@ -88,7 +88,11 @@ impl Run {
         let tool_options = environment::tool_options(&library::find()?, &options)?;
 
         if !self.quiet {
-            terminal::note(&format!("Recording into {}; {}.", pattern.shown(), self.capture.size_note()));
+            terminal::note(&format!(
+                "JVMs that the command starts are recorded into {}; {}.",
+                pattern.shown(),
+                self.capture.size_note()
+            ));
         }
         let before = recordings_in(&pattern, pattern.directory());
         let begin = SystemTime::now();

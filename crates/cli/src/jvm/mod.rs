@@ -1,8 +1,10 @@
 //! The JVMs that run on this machine: what `/proc` and the JVMs' own
 //! performance counters tell about them without disturbing them.
 
+pub mod control_groups;
 pub mod find;
 pub mod main_class;
+pub mod memory_room;
 pub mod perfdata;
 pub mod process;
 pub mod target_file;

@@ -3,16 +3,15 @@
 //! The JVM's attach mechanism creates a thread, and HotSpot ends the program if it cannot.
 
 use crate::error::Failure;
+use crate::jvm::control_groups;
 use crate::jvm::process::{all_pids, Process};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Room for the thread of the attach mechanism, for those of Headway, and for a few of the program.
 const NEEDED: u64 = 16;
 /// CAP_SYS_ADMIN and CAP_SYS_RESOURCE: who has one of them may exceed the limit of its user.
 const BEYOND_LIMITS: u64 = 1 << 21 | 1 << 24;
-/// Where control groups are mounted: version 2, and the controller of version 1.
-const GROUPS: [&str; 3] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"];
 
 /// Makes sure that the process can create the threads that attaching to it takes.
 ///
@@ -48,23 +47,7 @@ fn most_processes(limits: &str) -> Option<u64> {
 /// What the process's control group and those around it leave.
 fn left_to_group(process: &Process) -> Option<u64> {
     let groups = fs::read_to_string(process.directory().join("cgroup")).ok()?;
-    directories(&groups).filter_map(|directory| left_in(&directory)).min()
-}
-
-/// Where these groups and those around them may be; most of these do not exist.
-fn directories(groups: &str) -> impl Iterator<Item = PathBuf> + '_ {
-    paths_with_pids(groups)
-        .flat_map(|path| GROUPS.iter().map(move |mount| Path::new(mount).join(path.trim_start_matches('/'))))
-        .flat_map(|directory| directory.ancestors().map(Path::to_owned).collect::<Vec<_>>())
-}
-
-/// The paths of version 2, and of version 1's controller.
-fn paths_with_pids(groups: &str) -> impl Iterator<Item = &str> {
-    groups.lines().filter_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?);
-        (controllers.is_empty() || controllers.split(',').any(|name| name == "pids")).then_some(path)
-    })
+    control_groups::directories(&groups, "pids").filter_map(|directory| left_in(&directory)).min()
 }
 
 fn left_in(directory: &Path) -> Option<u64> {
@@ -86,16 +69,6 @@ mod tests {
         assert_eq!(limits("100"), Some(100));
         assert_eq!(limits("unlimited"), None);
         assert_eq!(most_processes(""), None);
-    }
-
-    #[test]
-    fn groups_are_those_with_a_limit_of_threads() {
-        let groups = "12:cpu,cpuacct:/a\n7:pids:/b:c\n1:name=systemd:/d\n0::/e\n";
-        assert_eq!(paths_with_pids(groups).collect::<Vec<_>>(), ["/b:c", "/e"]);
-        let all: Vec<PathBuf> = directories("7:pids:/a/b\n0::/e\n").collect();
-        for place in ["/sys/fs/cgroup/pids/a/b", "/sys/fs/cgroup/pids/a", "/sys/fs/cgroup/e"] {
-            assert!(all.contains(&PathBuf::from(place)), "{place}: {all:?}");
-        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use crate::error::Failure;
 use crate::suggest;
 use headway_jfr::IfTaken;
 use regex::Regex;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What a recording is called unless told otherwise.
@@ -58,7 +61,7 @@ impl Pattern {
 
     /// The path for one process, now.
     pub fn expand(&self, pid: u32) -> PathBuf {
-        let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let now = local_time().strftime("%Y%m%d-%H%M%S").to_string();
         self.directory.join(expand(&self.file_name, &pid.to_string(), &now))
     }
 
@@ -104,6 +107,24 @@ impl Pattern {
 }
 
 /// Name and extension; for packed recordings the extension has two parts.
+/// The time for file names: local time, or UTC where `TZ` names what is no regular file. Reading a device would never
+/// end.
+fn local_time() -> jiff::Zoned {
+    match std::env::var_os("TZ").is_some_and(|zone| names_no_file(&zone, Path::new(ZONES))) {
+        true => jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC),
+        false => jiff::Zoned::now(),
+    }
+}
+
+/// Where a relative `TZ` is looked for.
+const ZONES: &str = "/usr/share/zoneinfo";
+
+/// True if there is something under this name, and it is no file.
+fn names_no_file(zone: &OsStr, zones: &Path) -> bool {
+    let path = zone.as_bytes().strip_prefix(b":").unwrap_or(zone.as_bytes());
+    !path.is_empty() && fs::metadata(zones.join(OsStr::from_bytes(path))).is_ok_and(|found| !found.is_file())
+}
+
 fn split_extension(file_name: &str) -> (&str, &str) {
     EXTENSIONS
         .iter()
@@ -217,5 +238,16 @@ mod tests {
         assert!(parse("/out/%p/a.jfr").expect_err("directory").contains("in the file name only"));
         assert!(parse("/out/.jfr").is_err());
         assert!(parse("/out/a%").is_err());
+    }
+
+    #[test]
+    fn a_time_zone_that_is_a_device_or_a_directory_is_not_read() {
+        let zones = Path::new("/proc/self");
+        for zone in ["/dev/zero", ":/dev/zero", "../../dev/zero", "fd"] {
+            assert!(names_no_file(OsStr::new(zone), zones), "{zone}");
+        }
+        for zone in ["", ":", "UTC", "CET-1CEST", "/proc/self/status", "status", ":status"] {
+            assert!(!names_no_file(OsStr::new(zone), zones), "{zone}");
+        }
     }
 }

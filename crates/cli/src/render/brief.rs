@@ -181,8 +181,10 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
     let more = report.findings.len() - shown().count();
     if more > 0 {
-        let line =
-            format!("  {} in the full report", numbers::counted(more as u64, "smaller finding", "smaller findings"));
+        let line = format!(
+            "  (and {} in the full report)",
+            numbers::counted(more as u64, "smaller finding", "smaller findings")
+        );
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }

@@ -180,7 +180,7 @@ fn coverage(activity: &OwnerActivity, covered: f64) -> String {
     }
     if activity.waiting_ns > 0 {
         let waited = numbers::percent(activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64);
-        let _ = write!(note, "; in {waited} of the {known} part the owner slept, waited or was in I/O");
+        let _ = write!(note, "; in {waited} of the {known} part the owner was not running");
     }
     note
 }

@@ -28,9 +28,9 @@ fn never_released(owner_chain: u64) -> Report {
 fn a_lock_that_nobody_releases_has_the_owner_that_was_read_and_what_that_was_seen_to_do() {
     let report = never_released(POST);
     assert_eq!((report.blocked.owner_thread_ns, report.blocked.unknown_ns, report.findings.len()), (0, 0, 1));
-    let owned = "`Ledger.book` owned it for 100 % of that time, called from `Server.handle` in thread `worker-2`. For 100 % \
-                 of the time for which `Ledger.book` blocked others, it was in `Socket.read`, called from `Ledger.post` \
-                 (estimated from 50 samples). 2 threads are still blocked, since before the recording began.";
+    let owned = "`Ledger.book` owned it for 100 % of that time, called from `Server.handle` in thread `worker-2`. While `Ledger.book` \
+                 blocked others, it was in `Socket.read`, called from `Ledger.post`, for 100 % of the time (estimated from \
+                 50 samples). 2 threads are still blocked, since before the recording began.";
     assert!(report.findings[0].text.ends_with(owned), "{}", report.findings[0].text);
     assert!(
         report.verdict.ends_with(

@@ -121,7 +121,7 @@ fn locks(frame: &mut Frame<'_>, state: &State, area: Rect) {
     let widths = [8, 8, columns.history, columns.lock, columns.method, columns.method];
     let widths = widths.map(|width| Constraint::Length(width as u16));
     let now = format!("{:>7}", "now");
-    let header = [now.as_str(), "    max", "history", "lock", "owned by", "waiting"].map(str::to_owned);
+    let header = [now.as_str(), "    max", "history", "lock", "owned by", "blocked in"].map(str::to_owned);
     let rows: Vec<Row<'_>> = state.locks().into_iter().map(|lock| lock_row(lock, &columns)).collect();
     let note = rows.is_empty().then_some("no thread was blocked acquiring a lock");
     let table = Table::new(rows, widths).header(Row::new(header).style(FAINT)).row_highlight_style(chosen_style());
@@ -184,11 +184,11 @@ fn chain_lines(state: &State) -> Vec<Line<'static>> {
     let locks = state.locks();
     let Some(lock) = locks.get(state.chosen()) else { return Vec::new() };
     let mut lines = vec![Line::styled(format!("{} ({})", lock.name, lock.class), STRONG)];
-    for (what, chain) in [("owned by", &lock.owner_stack), ("waiting", &lock.waiter_stack)] {
+    for (what, chain) in [("owned by", &lock.owner_stack), ("blocked in", &lock.waiter_stack)] {
         let frames = usize::from(DETAIL_LINES) / 2 - 1;
         lines.extend(chain.iter().take(frames).enumerate().map(|(nth, frame)| {
             let what = if nth == 0 { what } else { "" };
-            Line::from(vec![Span::styled(format!("{what:>8}  "), FAINT), Span::raw(frame.clone())])
+            Line::from(vec![Span::styled(format!("{what:>10}  "), FAINT), Span::raw(frame.clone())])
         }));
     }
     lines
@@ -260,7 +260,7 @@ mod tests {
 headway top  4711 com.acme.Main  every 1.00 s
 threads: 3 running, 2 blocked, 1 parked, 4 waiting, 5 sleeping
 all locks:    48 % of the running time  ▁▅█▇
-    now      max  history      lock               owned by       waiting
+    now      max  history      lock               owned by       blocked in
    48 %     52 %  ▁▅█▇         Inventory.lock     Inven…ildIndex Server.handle
 
 q quit  p pause  s sort: now  / filter  enter stacks  k parks
@@ -284,8 +284,8 @@ q quit  p pause  s sort: now  / filter  enter stacks  k parks
         state.key(Key::Char('\n'));
         let shown = drawn(&state, 200, 24);
         assert!(shown.contains("Inventory.rebuildIndex"), "{shown}");
-        assert!(shown.contains("owned by  com.acme.Inventory.rebuildIndex:88\n"), "{shown}");
-        assert!(shown.contains(" waiting  com.acme.Server.handle:12\n"), "{shown}");
+        assert!(shown.contains("  owned by  com.acme.Inventory.rebuildIndex:88\n"), "{shown}");
+        assert!(shown.contains("blocked in  com.acme.Server.handle:12\n"), "{shown}");
     }
 
     #[test]

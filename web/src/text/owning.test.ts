@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { noCpuText, notOwned, SHARE_WORDS, threadsText, tooFew } from "./owning";
+import { PARK_WORDS } from "./parks";
+import { PRESSURE } from "./words";
+
+describe("words about owners", () => {
+  it("say whose time in the run queue it is, and of what a part", () => {
+    const owner = (time: number) => ({ what: "owner" as const, time, owner: { method: 1, time, paused: 0 } });
+    expect(noCpuText(54, 1000, [{ what: "unknown", time: 840 }])).toBe("the owner had no CPU for 5.4 % of it");
+    expect(noCpuText(320, 1000, [owner(670)])).toBe("the owner had no CPU for 32 % of it");
+    expect(noCpuText(320, 1000, [owner(300)])).toBe("its owners together had no CPU for 32 % of it");
+  });
+  it("say of all parts of which sum they are", () => {
+    const said = (what: keyof typeof SHARE_WORDS, place: "largest" | "other") => SHARE_WORDS[what][place].join("94 %");
+    expect(said("hand-off", "largest")).toBe("94 % of that: the lock had been released, and the next thread had not run yet");
+    expect(said("owner", "largest")).toBe("owned it for 94 % of that");
+    expect(said("pauses", "other")).toBe("94 % VM pauses");
+    expect(said("unknown", "other")).toBe("94 % unknown owner");
+  });
+  it("keep hand-off, VM pauses and unknown owners apart", () => {
+    const known = { total: 66_900, paused: 3690, handOff: 63_030, owned: 100, unknown: 80 };
+    expect(notOwned(known, "the blocked time")).toBe("For 94 % of the blocked time, no thread had the lock (hand-off); for 5.5 %, the VM was paused; for 0.1 %, the owner is unknown.");
+    expect(notOwned({ ...known, unknown: 63_030, handOff: 0, paused: 0 }, "the time of the 300 longest contentions")).toBe("For 94 % of the time of the 300 longest contentions, the owner is unknown.");
+    expect(notOwned({ ...known, owned: 40_000 }, "the blocked time")).toBe("");
+  });
+  it("say that samples are too few", () => {
+    expect(tooFew(2)).toBe("Only 2 samples of owners were taken: too few to say what they did.");
+    expect(tooFew(1)).toBe("Only 1 sample of owners was taken: too few to say what they did.");
+  });
+});
+
+describe("words about threads", () => {
+  const thread = (name: string, kind = 0, others = 0) => ({ name, kind, others });
+  it("count those of the JVM apart from the application's", () => {
+    const own = [thread("main"), thread("request-1"), thread("virtual", 1)];
+    expect(threadsText(own)).toBe("3 application threads");
+    expect(threadsText([...own, thread("Common-Cleaner", 2)])).toBe("3 application threads and Common-Cleaner of the JVM");
+    expect(threadsText([...own, thread("Common-Cleaner", 2), thread("Finalizer", 2)])).toBe("3 application threads and 2 threads of the JVM");
+    expect(threadsText([thread("main"), thread("request-*", 0, 40)])).toBe("41 application threads");
+  });
+});
+
+describe("explanations", () => {
+  it("say of what pressure is a part", () => {
+    expect(PRESSURE).toBe("Pressure: time blocked on the lock / time in which threads did not wait, all threads added up.");
+  });
+  it("each column of park statistics has one, which says what is divided by what", () => {
+    for (const [title, why] of Object.values(PARK_WORDS)) expect(why, title).toMatch(/^[A-Z].+\.$/);
+    const divided = ["averagePark", "averageHold", "realUse", "threadUse", "realLifeUse", "threadLifeUse"] as const;
+    for (const id of divided) expect(PARK_WORDS[id][1], id).toContain(" / ");
+  });
+});

@@ -1,0 +1,68 @@
+// What is said of owners, hand-offs and VM pauses in blocked time.
+import type { Thread } from "../data/contract";
+import type { Knowledge, Share } from "../data/owning";
+import { percent, times } from "./units";
+
+interface Words {
+  /** As the largest part; the name of the method if it is an owner. */
+  title: string;
+  /** Before and after its percentage, as the largest part. */
+  largest: [before: string, after: string];
+  /** The same of the other parts, where the name of an owner follows. */
+  other: [before: string, after: string];
+  why: string;
+}
+
+export const SHARE_WORDS: Record<Share["what"], Words> = {
+  owner: { title: "", largest: ["owned it for ", " of that"], other: ["", " owned by "], why: "The method that owned the lock for the longest time while threads were blocked" },
+  owners: { title: "several owners", largest: ["", " of that"], other: ["", " other owners"], why: "Methods that owned the lock for less time each" },
+  "hand-off": {
+    title: "hand-off",
+    largest: ["", " of that: the lock had been released, and the next thread had not run yet"],
+    other: ["", " hand-off"],
+    why: "The lock had been released, and the next thread had not run yet: too few CPUs, or a lock convoy",
+  },
+  pauses: { title: "VM pauses", largest: ["", " of that: the VM had stopped all threads"], other: ["", " VM pauses"], why: "The VM had stopped all threads, for example for a garbage collection" },
+  "no-method": { title: "method not recorded", largest: ["", " of that: the owner's thread is known, its method is not"], other: ["", " owner's method not recorded"], why: "The thread that owned the lock is known, its method is not" },
+  unknown: { title: "unknown", largest: ["", " of that: the recording does not show the owner"], other: ["", " unknown owner"], why: "The recording does not show the owner" },
+};
+
+/** Whose time in the run queue it is, and of what a part. `shares` are those that are shown with it. */
+export function noCpuText(noCpu: number, total: number, shares: Share[]): string {
+  const named = shares.find(({ what }) => what === "owner");
+  const who = named && named.time < noCpu ? "its owners together" : "the owner";
+  return `${who} had no CPU for ${percent(noCpu / total)} of it`;
+}
+
+/**
+ * Why blocked time has no owner: `For 94 % of the blocked time, no thread had the lock (hand-off); for 5.5 %, the VM was
+ * paused.` Empty if a known thread owned it for most of the time.
+ */
+export function notOwned({ total, handOff, paused, owned, unknown }: Knowledge, what: string): string {
+  if (owned >= total / 2) return "";
+  const parts: [time: number, text: string][] = [
+    [handOff, "no thread had the lock (hand-off)"],
+    [paused, "the VM was paused"],
+    [unknown, "the owner is unknown"],
+  ];
+  const said = parts.filter(([time]) => time >= total / 1000).sort(([a], [b]) => b - a);
+  return `${said.map(([time, text], place) => `${place === 0 ? "For" : "for"} ${percent(time / total)}${place === 0 ? ` of ${what}` : ""}, ${text}`).join("; ")}.`;
+}
+
+export function tooFew(taken: number): string {
+  return `Only ${times(taken, "sample")} of owners ${taken === 1 ? "was" : "were"} taken: too few to say what they did.`;
+}
+
+/** What stands for a thread or several in a list. */
+type Listed = Pick<Thread, "name" | "kind" | "others">;
+
+const JVM = 2;
+
+/** How many threads are listed, those of the JVM apart: they are not counted as the application's anywhere. */
+export function threadsText(threads: Listed[]): string {
+  const size = (some: Listed[]) => some.reduce((sum, { others }) => sum + Math.max(1, others), 0);
+  const jvm = threads.filter(({ kind }) => kind === JVM);
+  const own = times(size(threads) - size(jvm), "application thread");
+  if (jvm.length === 0) return own;
+  return `${own} and ${size(jvm) === 1 ? jvm[0]!.name : times(size(jvm), "thread")} of the JVM`;
+}
