@@ -111,6 +111,7 @@ impl Names {
             _ if id.0 & ThreadId::NATIVE != 0 => {
                 format!("native thread {}", id.0 & !ThreadId::NATIVE)
             }
+            _ if id == ThreadId::NONE => crate::report::UNKNOWN.to_owned(),
             _ => format!("thread #{}", id.0),
         }
     }
@@ -120,6 +121,7 @@ impl Names {
         match self.thread(id) {
             Some(def) if !def.name.is_empty() => thread_group::fold(&def.name),
             Some(def) if def.is_virtual => "virtual thread #*".to_owned(),
+            _ if id == ThreadId::NONE => crate::report::UNKNOWN.to_owned(),
             _ => "thread #*".to_owned(),
         }
     }

@@ -39,6 +39,10 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
             tree.approximate,
             "~ owner's method approximate: debug information does not show which inlined callee owned the lock",
         ),
+        (
+            report.rows.iter().any(is_of_waits),
+            "conditional: waits, which are not blocked time and not in the totals above; percentages are of all waits",
+        ),
         (tree.no_cpu, "no CPU: estimated part in which the owner could run, but had no CPU"),
         (
             report.rows.iter().any(has_parts),
@@ -51,6 +55,11 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
             let _ = writeln!(out, "{}", screen.faint(&line));
         }
     }
+}
+
+/// True for the row of waits in a table by kind.
+fn is_of_waits(row: &Row) -> bool {
+    row.aspect == Aspect::Kind && matches!(&row.value, Value::Text(kind) if kind == "conditional")
 }
 
 /// True if contentions are in several of the rows below one.
