@@ -194,6 +194,15 @@ impl<M: Memory> Search<'_, '_, M> {
         taken_down(run).and_then(|shape| self.caller(shape))
     }
 
+    /// The caller of a wrapper that goes on to the handler of an exception, with its frame taken down. Methods also jump
+    /// away while their frame is there.
+    fn thrown(&self, range: AddressRange, code: &mut impl Code) -> Option<Registers> {
+        match code.run(range, self.at.pc, EPILOGUE) {
+            Run::Jump { caller, .. } if caller.pc == ON_TOP => self.caller(caller),
+            _ => None,
+        }
+    }
+
     /// Follows the code to its end, wherever in it the thread stood.
     fn run_out(&self, code: &mut impl Code) -> Option<Shape> {
         self.ends(code)[0]
@@ -212,10 +221,13 @@ impl<M: Memory> Search<'_, '_, M> {
     /// The wrapper of a native method: its frame hangs on rbp as well.
     pub fn wrapper(&self, code: &mut impl Code) -> Found {
         let range = self.range()?;
+        // Where the frame is not there yet, its place has the caller's words, the caller's return address perhaps.
+        if self.interrupted && self.is_entry(range) {
+            let caller = self.caller(code.built(range, self.at.pc)?)?;
+            return Some((self.record(Interrupted::Edge), caller));
+        }
         if self.interrupted {
-            let entry = self.is_entry(range).then(|| code.built(range, self.at.pc)).flatten();
-            let caller = entry.and_then(|shape| self.caller(shape)).or_else(|| self.epilogue(range, code));
-            if let Some(caller) = caller {
+            if let Some(caller) = self.epilogue(range, code).or_else(|| self.thrown(range, code)) {
                 return Some((self.record(Interrupted::Edge), caller));
             }
         }
@@ -259,17 +271,16 @@ impl<M: Memory> Search<'_, '_, M> {
     }
 }
 
+/// The top of the stack.
+const ON_TOP: Location = Location::Memory(Reg::SP, 0);
+
 /// The shape of a frame that is being taken down, by where its code runs on to: straight to the
-/// return, or anywhere out of the function with the return address on top of the stack. The code
-/// still decides something there where a wrapper looks for an exception between `leave` and `ret`,
-/// or where a method polls for a safepoint. A frame that is still there has its own words on top,
-/// so that [`Search::whole_frame`] would find the caller's caller.
+/// return, or to it with the return address on top of the stack already. The code still decides
+/// something there where a wrapper looks for an exception between `leave` and `ret`. For a frame
+/// that is gone, [`Search::whole_frame`] would find the caller's caller.
 fn taken_down(run: Run) -> Option<Shape> {
     match run {
-        Run::Return { caller, straight: true, .. } => Some(caller),
-        Run::Return { caller, .. } | Run::Jump { caller, .. } if caller.pc == Location::Memory(Reg::SP, 0) => {
-            Some(caller)
-        }
+        Run::Return { caller, straight, .. } if straight || caller.pc == ON_TOP => Some(caller),
         _ => None,
     }
 }
@@ -292,7 +303,8 @@ mod tests {
         let returns = |caller, straight| Run::Return { caller, steps: 3, straight };
         assert_eq!(taken_down(returns(gone, true)), Some(gone));
         assert_eq!(taken_down(returns(gone, false)), Some(gone));
-        assert_eq!(taken_down(Run::Jump { caller: gone, or: None }), Some(gone));
+        // Also code whose frame is there may jump away from it.
+        assert_eq!(taken_down(Run::Jump { caller: gone, or: None }), None);
         assert_eq!(taken_down(returns(there, true)), Some(there));
         assert_eq!(taken_down(returns(there, false)), None);
         assert_eq!(taken_down(Run::Jump { caller: there, or: None }), None);

@@ -29,6 +29,8 @@ const MAX_KEPT: usize = 32_768;
 /// A not-entrant method's entry is a jump of five bytes over an instruction of
 /// seven.
 const PATCHED_LENGTH: u64 = 7;
+/// Entries are aligned to this: behind a jump to the handler of a wrong receiver, there is nothing else up to there.
+const ENTRY_ALIGNMENT: u64 = 8;
 
 /// See the module.
 pub struct Reader<'m, M> {
@@ -135,7 +137,7 @@ impl<'m, M: Memory> Reader<'m, M> {
         while ip < pc {
             let instruction = self.decode(code, ip)?;
             let away = matches!(instruction.flow_control(), FlowControl::UnconditionalBranch);
-            let next = match away {
+            let next = match away && !self.is_before_entry(code, instruction.next_ip()) {
                 true => ip + PATCHED_LENGTH.max(instruction.len() as u64),
                 false => instruction.next_ip(),
             };
@@ -146,6 +148,17 @@ impl<'m, M: Memory> Reader<'m, M> {
         }
         // Inside an instruction: the code is not what ran.
         (ip == pc).then(|| state.shape_now()).flatten()
+    }
+
+    /// True if a method's entry follows, perhaps behind instructions that do nothing.
+    fn is_before_entry(&self, code: AddressRange, mut ip: u64) -> bool {
+        while ip % ENTRY_ALIGNMENT != 0 {
+            match self.decode(code, ip).filter(|instruction| instruction.mnemonic() == Mnemonic::Nop) {
+                Some(nop) => ip = nop.next_ip(),
+                None => return false,
+            }
+        }
+        true
     }
 
     fn decode(&self, code: AddressRange, ip: u64) -> Option<Instruction> {

@@ -47,6 +47,33 @@ fn a_method_that_is_not_entrant_any_more_is_followed_behind_the_jump() {
     assert_eq!(shape.pc, on_sp(8));
 }
 
+/// The entry of a native method's wrapper: cmp rax, [rsi+8]; je +6; jmp +0x1000; nop; then from an aligned address on:
+/// mov [rsp-0x14000], eax; push rbp; mov rbp, rsp; sub rsp, 0x60. With and without instructions that do nothing.
+#[test]
+fn the_entry_of_a_wrapper_follows_the_jump_to_the_handler_of_a_wrong_receiver() {
+    let entry = [0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x60];
+    let jump = [0xe9, 0x00, 0x10, 0x00, 0x00];
+    let before: [&[u8]; 3] = [
+        &[0x48, 0x3b, 0x46, 0x08, 0x74, 0x09, 0x90],
+        &[0x48, 0x3b, 0x46, 0x08, 0x74, 0x05, 0x90, 0x90, 0x90, 0x90, 0x90],
+        &[0x48, 0x3b, 0x46, 0x08, 0x74, 0x06, 0x90, 0x90, 0x90, 0x90],
+    ];
+    for before in before {
+        let mut bytes = [before, &jump].concat();
+        while bytes.len() % 8 != 0 {
+            bytes.push(0x90);
+        }
+        let at = START + bytes.len() as u64;
+        bytes.extend(entry);
+        let (memory, range) = code(&bytes);
+        let mut reader = Reader::new(&memory);
+        for (offset, pc) in [(0, 0), (7, 0), (8, 8), (11, 8), (15, 104)] {
+            let shape = reader.built(range, at + offset);
+            assert_eq!(shape.map(|shape| shape.pc), Some(on_sp(pc)), "{offset} behind {} bytes", at - START);
+        }
+    }
+}
+
 #[test]
 fn an_epilogue_leads_to_the_caller_from_each_of_its_instructions() {
     let (memory, range) = code(&METHOD);
