@@ -456,7 +456,7 @@ fn top_lives_in_a_terminal_of_any_size_and_leaves_no_trace() {
             terminal.shows("Meter.hold");
             terminal.shows("threads: ");
             terminal.types("Enter");
-            terminal.shows("waiting  io.headway.workloads.pressure.Meter.hold:");
+            terminal.shows("blocked in  io.headway.workloads.pressure.Meter.hold:");
             terminal.types("p");
             terminal.shows("paused");
             terminal.types("k");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { HOWS, KINDS, type Groups, type How } from "./contract";
+import { HOWS, type Groups, type How } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
-import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, partsOf, releases, seenOf, sharesOf, suffice, withoutHelpers } from "./owning";
+import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, partsOf, seenOf, sharesOf, suffice } from "./owning";
 import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
@@ -42,13 +42,13 @@ describe("parts of a lock's blocked time", () => {
       [[LOCK, REBUILD, how("exit")], 99],
       [[OTHER, 0, how("hand-off")], 500],
     ]), LOCK);
-    expect(found).toEqual({ total: 66_899, paused: 3690, handOff: 63_090, noMethod: 0, unknown: 20, owners: [{ method: REBUILD, time: 99, paused: 0 }] });
+    expect(found).toEqual({ total: 66_899, paused: 3690, handOff: 63_090, noMethod: 0, unknown: 20, owners: [{ method: REBUILD, time: 99, paused: 0 }], cut: 0 });
     expect(found.paused + found.handOff + found.noMethod + found.unknown + found.owners[0]!.time).toBe(found.total);
     expect(Math.round((100 * found.handOff) / found.total)).toBe(94);
   });
   it("an owner has no pauses, and a known thread without a method is not unknown", () => {
     const found = partsOf(groups([[[LOCK, REBUILD, how("exit")], 100, 10], [[LOCK, LOOKUP, how("exit")], 95], [[LOCK, 0, how("seen")], 30, 5]]), LOCK);
-    expect(found).toEqual({ total: 225, paused: 15, handOff: 0, noMethod: 25, unknown: 0, owners: [{ method: LOOKUP, time: 95, paused: 0 }, { method: REBUILD, time: 90, paused: 10 }] });
+    expect(found).toEqual({ total: 225, paused: 15, handOff: 0, noMethod: 25, unknown: 0, owners: [{ method: LOOKUP, time: 95, paused: 0 }, { method: REBUILD, time: 90, paused: 10 }], cut: 0 });
   });
   it("what short contentions have no owner of is unknown, and no more than there is", () => {
     const some = groups([[[LOCK, REBUILD, how("exit")], 80, 10]]);
@@ -56,15 +56,22 @@ describe("parts of a lock's blocked time", () => {
     some.rest[0] = 20;
     some.stopped[0] = 15;
     expect(partsOf(some, LOCK)).toMatchObject({ total: 100, paused: 15, unknown: 15 });
-    expect(partsOf(some, SOME)).toEqual({ total: 0, paused: 0, handOff: 0, noMethod: 0, unknown: 0, owners: [] });
+    expect(partsOf(some, SOME)).toEqual({ total: 0, paused: 0, handOff: 0, noMethod: 0, unknown: 0, owners: [], cut: 0 });
   });
   it("begin with the largest, and an owner is not named beside more time in the run queue than it had the lock", () => {
-    const parts = { total: 1000, paused: 60, handOff: 160, noMethod: 5, unknown: 735, owners: [{ method: REBUILD, time: 30, paused: 0 }, { method: LOOKUP, time: 10, paused: 0 }] };
+    const parts = { cut: 0, total: 1000, paused: 60, handOff: 160, noMethod: 5, unknown: 735, owners: [{ method: REBUILD, time: 30, paused: 0 }, { method: LOOKUP, time: 10, paused: 0 }] };
     const shown = (noCpu: number) => sharesOf(parts, noCpu).map(({ what, time }) => [what, time]);
     expect(shown(54)).toEqual([["unknown", 735], ["hand-off", 160], ["pauses", 60], ["owners", 40]]);
     expect(shown(20)).toEqual([["unknown", 735], ["hand-off", 160], ["pauses", 60], ["owner", 30], ["owners", 10]]);
     expect(sharesOf({ ...parts, unknown: 0, owners: [{ method: REBUILD, time: 765, paused: 0 }] }, 900)[0]).toEqual({ what: "owner", time: 765, owner: { method: REBUILD, time: 765, paused: 0 } });
-    expect(sharesOf({ total: 0, paused: 0, handOff: 0, noMethod: 0, unknown: 0, owners: [] }, 0)).toEqual([]);
+    expect(sharesOf({ total: 0, paused: 0, handOff: 0, noMethod: 0, unknown: 0, owners: [], cut: 0 }, 0)).toEqual([]);
+  });
+  it("owners that were cut off are owners, and together they may be the largest part", () => {
+    const some = groups([[[LOCK, REBUILD, how("exit")], 175], [[LOCK, LOOKUP, how("exit")], 175], [[LOCK, 0, how("hand-off")], 300]]);
+    some.total[0] = 1000;
+    const parts = partsOf(some, LOCK);
+    expect(parts).toMatchObject({ total: 1000, handOff: 300, unknown: 0, cut: 350 });
+    expect(sharesOf(parts, 0).map(({ what, time }) => [what, time])).toEqual([["owners", 700], ["hand-off", 300]]);
   });
 });
 
@@ -79,33 +86,6 @@ describe("what is known of owners", () => {
     expect(knowledgeIn(contentions, { from: 0, to: 200 })).toEqual({ total: 210, paused: 40, handOff: 60, owned: 50, unknown: 60 });
     expect(knowledgeIn(contentions, { from: 50, to: 125 })).toEqual({ total: 125, paused: 20, handOff: 30, owned: 25, unknown: 50 });
     expect(knowledgeIn(contentions, { from: 500, to: 600 }).total).toBe(0);
-  });
-});
-
-describe("an owner that only released the lock", () => {
-  const names = new NameBook();
-  const frame = (method: number) => ({ method, line: 7, jdk: false, file: "", source: "" });
-  names.learn({
-    ...NO_NAMES,
-    texts: { 31: "pool.PooledConnection.unlock", 32: "pool.ConnectionPool.returnConnection", 33: "pool.ConnectionPool.abandon", 34: "java.util.concurrent.CompletableFuture.run" },
-    frames: { 1: frame(31), 2: frame(32), 3: frame(33), 4: frame(34) },
-    chains: { 1: [1, 2], 2: [1, 3], 3: [2], 4: [1, 4] },
-  });
-  const [unlock, giveBack, abandon] = [31, 32, 33];
-  const juc = KINDS.indexOf("juc");
-  it("is known by its name", () => {
-    expect(["a.Pool.unlock", "a.Pool.unlockAll", "a.unlock.Pool.get", "a.Pool.lock"].map(releases)).toEqual([true, true, false, false]);
-  });
-  it("gives its time to its callers", () => {
-    const owners = [{ method: unlock, time: 90, paused: 6 }, { method: giveBack, time: 10, paused: 0 }];
-    const chains = groups([[[juc, 1], 64, 4], [[juc, 2], 32, 2], [[juc, 3], 10]]);
-    expect(withoutHelpers(owners, chains, names)).toEqual([{ method: giveBack, time: 70, paused: 4 }, { method: abandon, time: 30, paused: 2 }]);
-    expect(owners[0]!.time).toBe(90);
-  });
-  it("is the owner where nothing else is known, and always of a monitor", () => {
-    const owners = [{ method: unlock, time: 90, paused: 0 }];
-    expect(withoutHelpers(owners, groups([[[juc, 4], 90]]), names)).toEqual(owners);
-    expect(withoutHelpers(owners, groups([[[KINDS.indexOf("monitor"), 1], 90]]), names)).toEqual(owners);
   });
 });
 
@@ -131,6 +111,6 @@ describe("samples of owners", () => {
   it("say how much time they stand for even if no other sample does", () => {
     const inside = (totalNs: number, count: number) => ({ ...noGroups(), totalNs, count });
     expect([isWeighted(inside(4_000_000, 2), { samplesWeighted: false }), isWeighted(inside(2, 2), { samplesWeighted: false }), isWeighted(inside(2, 2), { samplesWeighted: true })]).toEqual([true, false, true]);
-    expect(coverageOf(groups([[[how("exit")], 60], [[how("hand-off")], 500], [[how("seen")], 40]]), 25)).toEqual({ whole: 100, sampled: 25, notSampled: 75 });
+    expect(coverageOf(groups([[[how("exit")], 160, 100], [[how("hand-off")], 500], [[how("seen")], 40]]), 25)).toEqual({ whole: 100, sampled: 25, notSampled: 75 });
   });
 });

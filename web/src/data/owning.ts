@@ -1,6 +1,6 @@
 // What a lock's blocked time was: owners, hand-offs, VM pauses, and time whose owner is unknown.
 // All are parts of one sum, the blocked time: together they are never more than that.
-import { HOWS, KINDS, type Facts, type Groups, type How } from "./contract";
+import { HOWS, type Facts, type Groups, type How } from "./contract";
 import type { Range } from "./intervals";
 import type { Contention } from "./lanes";
 import type { NameBook } from "./names";
@@ -21,6 +21,8 @@ export interface Parts {
   unknown: number;
   /** Methods that owned it, most time first. */
   owners: Owner[];
+  /** Owned by methods that are not among these: groups are cut to some. */
+  cut: number;
 }
 
 /** A method that owned a lock. */
@@ -35,7 +37,7 @@ export interface Owner {
 /** Of groups by lock name, owner method and how the owner is known: the parts of one lock name. */
 export function partsOf(groups: Groups, lock: number): Parts {
   const top = groups.value.findIndex((one, at) => one === lock && groups.parent[at]! < 0);
-  const parts: Parts = { total: groups.total[top] ?? 0, paused: groups.stopped[top] ?? 0, handOff: 0, noMethod: 0, unknown: groups.rest[top] ?? 0, owners: [] };
+  const parts: Parts = { total: groups.total[top] ?? 0, paused: groups.stopped[top] ?? 0, handOff: 0, noMethod: 0, unknown: groups.rest[top] ?? 0, owners: [], cut: 0 };
   if (top < 0) return parts;
   groups.value.forEach((value, at) => {
     const parent = groups.parent[at]!;
@@ -50,7 +52,9 @@ export function partsOf(groups: Groups, lock: number): Parts {
   });
   parts.owners.sort((a, b) => b.time - a.time);
   // What has no owner at the edges of the range may have pauses, too.
-  parts.unknown = Math.max(0, Math.min(parts.unknown, parts.total - parts.paused - parts.handOff - parts.noMethod - ownedBy(parts.owners)));
+  const left = Math.max(0, parts.total - parts.paused - parts.handOff - parts.noMethod - ownedBy(parts.owners));
+  parts.unknown = Math.min(parts.unknown, left);
+  parts.cut = left - parts.unknown;
   return parts;
 }
 
@@ -70,11 +74,11 @@ export interface Share {
 const WORTH_A_LINE = 0.01;
 
 /**
- * The largest part of a lock's blocked time, then the others. A method that owned the lock for less time than its owners
- * had no CPU is not named beside that, unless its part is the largest.
+ * The largest part of a lock's blocked time, then the others; owners together where only they come first. A method that
+ * owned the lock for less time than its owners had no CPU is not named beside that, unless its part is the largest.
  */
 export function sharesOf(parts: Parts, noCpu: number): Share[] {
-  const { total, owners } = parts;
+  const { total, owners, cut } = parts;
   const [owner] = owners;
   const rest: Share[] = [
     { what: "hand-off", time: parts.handOff },
@@ -84,10 +88,13 @@ export function sharesOf(parts: Parts, noCpu: number): Share[] {
   ];
   const largest = rest.reduce((most, { time }) => Math.max(most, time), 0);
   const isNamed = owner !== undefined && owner.time > 0 && (owner.time >= largest || owner.time >= noCpu);
+  const all: Share = { what: "owners", time: ownedBy(owners) + cut };
   const named: Share[] = isNamed ? [{ what: "owner", time: owner.time, owner }] : [];
-  const others: Share = { what: "owners", time: ownedBy(isNamed ? owners.slice(1) : owners) };
-  const found = [...named, ...rest].sort((a, b) => b.time - a.time);
-  return [...found, others].filter(({ time }, place) => time > 0 && (place === 0 || time >= total * WORTH_A_LINE));
+  const others: Share = { what: "owners", time: all.time - (isNamed ? owner.time : 0) };
+  const parted = [...named, ...rest].sort((a, b) => b.time - a.time);
+  const isTogether = parted[0]?.what !== "owner" && all.time > largest;
+  const found = isTogether ? [all, ...rest.sort((a, b) => b.time - a.time)] : [...parted, others];
+  return found.filter(({ time }, place) => time > 0 && (place === 0 || time >= total * WORTH_A_LINE));
 }
 
 /** What is known of owners in some blocked time. No part but `paused` contains pauses of the VM. */
@@ -134,36 +141,6 @@ function isOwned(how: number): boolean {
   return OWNED.includes(HOWS[how]!);
 }
 
-/** True for a method that only releases a lock of java.util.concurrent, by its name: the rule of `headway report`. */
-export function releases(method: string): boolean {
-  return method.slice(method.lastIndexOf(".") + 1).startsWith("unlock");
-}
-
-const JUC = KINDS.indexOf("juc");
-
-/**
- * The same owners where some of them only released the lock: their callers had it. `chains` are groups of one lock name,
- * by kind and owner call stack.
- */
-export function withoutHelpers(owners: Owner[], chains: Groups, names: NameBook): Owner[] {
-  const found = new Map(owners.map((owner) => [owner.method, { ...owner }]));
-  chains.value.forEach((chain, at) => {
-    const parent = chains.parent[at]!;
-    if (parent < 0 || chains.value[parent] !== JUC) return;
-    const methods = names.chain(chain).map((frame) => names.frame(frame).method);
-    const helper = found.get(methods[0] ?? 0);
-    const owner = methods.find((method) => !releases(names.text(method)));
-    if (!helper || owner === undefined || owner === methods[0] || names.text(owner).startsWith("java.util.concurrent.")) return;
-    const paused = chains.stopped[at] ?? 0;
-    const time = chains.total[at]! - paused;
-    const known = found.get(owner) ?? { method: owner, time: 0, paused: 0 };
-    found.set(owner, { ...known, time: known.time + time, paused: known.paused + paused });
-    helper.time -= time;
-    helper.paused -= paused;
-  });
-  return [...found.values()].filter(({ time }) => time > 0).sort((a, b) => b.time - a.time);
-}
-
 /** How much of the blocked time with a known owner samples of the owner stand for. */
 export interface Coverage {
   /** What shares are parts of. */
@@ -172,9 +149,9 @@ export interface Coverage {
   notSampled: number;
 }
 
-/** `blocked` is grouped by how the owner is known. Samples may stand for a little more than there is, by chance. */
+/** `blocked` is grouped by how the owner is known; pauses of the VM in it are left out. Samples may stand for a little more than there is, by chance. */
 export function coverageOf(blocked: Groups, sampled: number): Coverage {
-  const owned = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && isOwned(how) ? blocked.total[at]! : 0), 0);
+  const owned = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && isOwned(how) ? blocked.total[at]! - (blocked.stopped[at] ?? 0) : 0), 0);
   const whole = Math.max(owned, sampled, 1);
   return { whole, sampled, notSampled: whole - sampled };
 }

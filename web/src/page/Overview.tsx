@@ -1,9 +1,9 @@
-import type { Facts, Finding, Groups, Ledger, LedgerPart, Named, Phase, Pressure as Told, Scope, WaitPlace } from "../data/contract";
+import type { Facts, Finding, Groups, Ledger, LedgerPart, Named, Phase, Pressure as Told, WaitPlace } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
-import { partsOf, releases, sharesOf, withoutHelpers, type Owner, type Parts, type Share } from "../data/owning";
+import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
-import { grouping, MOST_STACKS, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
@@ -171,7 +171,7 @@ function Answers() {
                   <small>{group ? names.text(group.value) : ""}</small>
                 </td>
                 <td>
-                  <Cause owners={owners} lock={value} scope={scope} />
+                  <Cause owners={owners} lock={value} />
                 </td>
                 <td>
                   <Heat made={made} values={heat.get(value) ?? []} colour={COLOURS.monitor} label={`When threads were blocked on ${names.text(value)}`} onPick={(range) => show({ range })}
@@ -288,12 +288,11 @@ export function Pauses({ stopped, total }: { stopped: number; total: number }) {
 }
 
 /** What the largest part of the blocked time was, then the others: owners, hand-off, VM pauses, or unknown. */
-function Cause({ owners, lock, scope }: { owners: Groups; lock: number; scope: Scope }) {
+function Cause({ owners, lock }: { owners: Groups; lock: number }) {
   const names = useNames(view.value.recording);
   const estimates = useEstimates(view.value.recording);
   const noCpu = useNoCpu(view.value.recording)?.get(lock) ?? 0;
-  const parts = useParts(owners, lock, scope);
-  if (!parts) return <>…</>;
+  const parts = partsOf(owners, lock);
   const { total } = parts;
   const [largest, ...others] = sharesOf(parts, noCpu);
   if (!largest) return <>unknown</>;
@@ -326,17 +325,6 @@ function Cause({ owners, lock, scope }: { owners: Groups; lock: number; scope: S
       )}
     </>
   );
-}
-
-/** The parts of a lock's blocked time. Where methods that only release a lock are among its owners, their callers are asked for. */
-function useParts(groups: Groups, lock: number, scope: Scope): Parts | null {
-  const names = useNames(view.value.recording);
-  const parts = partsOf(groups, lock);
-  const isHelper = ({ method }: Owner) => releases(names.text(method));
-  const within = [...scope.within, { by: "lock-name" as const, key: names.text(lock) }];
-  const chains = useAnswers(...(parts.owners.some(isHelper) ? [grouping({ ...scope, within }, ["kind", "owner-chain"], MOST_STACKS)] : []));
-  if (!parts.owners.some(isHelper)) return parts;
-  return chains?.[0] ? { ...parts, owners: withoutHelpers(parts.owners, chains[0], names) } : null;
 }
 
 const OF_OWNERS = ["lock-name", "owner-method"] as const;

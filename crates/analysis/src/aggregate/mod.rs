@@ -1,10 +1,10 @@
-//! Adds up blocked stretches by contender and by owner.
+//! Adds up blocked time by contender and by owner.
 //!
 //! Totals are kept for each contender side (lock, thread, chain) and for each
-//! holder; findings need no more. The product of both is kept only in the tree
-//! that was asked for, and there only for the values that its aspects tell
-//! apart: the sides with the same values of the contender's aspects share a
-//! *tuple*, likewise the holders, and a pair of tuples has one path of nodes.
+//! owner; findings need no more. The product of both is kept only in the tree
+//! that was asked for, and there only for the values that its aspects
+//! distinguish: the sides with the same values of the contender's aspects share
+//! a *tuple*, likewise the owners, and a pair of tuples has one path of nodes.
 
 mod drawn;
 mod ledger;
@@ -25,7 +25,7 @@ use crate::report::{BlockedTime, Row};
 use crate::sampled::Draws;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use ledger::Ledger;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tree::{contender_value, owner_value, NodeValue, Tree, Whole};
 
@@ -53,7 +53,7 @@ struct SideCell {
     is_service: Option<bool>,
 }
 
-/// Totals of a holder.
+/// Totals of an owner.
 #[derive(Clone, Copy, Debug)]
 struct HolderCell {
     tuple: u32,
@@ -660,6 +660,12 @@ impl Aggregate {
             }
         }
         blocked
+    }
+
+    /// Time blocked on these locks by owners of which the thread is known, but no call stack.
+    pub fn without_chain(&self, owners: &Holders, locks: &FxHashSet<LockId>) -> u64 {
+        let of_these = owners.all().filter(|(_, owner)| !owner.chain.is_some() && locks.contains(&owner.lock));
+        of_these.filter_map(|(id, _)| self.holders.get(id.index())).map(|cell| cell.total).sum()
     }
 
     /// The breakdown that was asked for.

@@ -407,9 +407,7 @@ impl Group {
         let owners = self.owned_it();
         let Some((first, rest)) = methods.split_first() else { return format!("{owners}.") };
         let text = |owner: &Owner| self.part(owner.total, &owner.estimated);
-        let owners_ns = |owners: &mut dyn Iterator<Item = &Owner>| -> u64 { owners.map(|owner| owner.total).sum() };
-        let known = owners_ns(&mut self.owner_methods.values()) + owners_ns(&mut self.owner_threads.values());
-        let unknown = 1.0 - share(known + self.split.hand_off, self.spoken_of());
+        let unknown = self.unknown_part();
         if unknown >= DOMINATES {
             return format!(
                 "For {} of that time, the recording does not show which method owned {}. {} owned {} for {}.",
@@ -431,6 +429,13 @@ impl Group {
         format!("{owners}: {}{rest}.", named.join(", "))
     }
 
+    /// The part of the time without pauses for which nothing is known of owners.
+    fn unknown_part(&self) -> f64 {
+        let owners = self.owner_methods.values().chain(self.owner_threads.values());
+        let known: u64 = owners.map(|owner| owner.total).sum();
+        1.0 - share(known + self.split.hand_off, self.total - self.split.paused.min(self.total))
+    }
+
     /// `8 threads owned it in turn`
     fn owned_it(&self) -> String {
         let in_turn = if self.owners.len() == 1 { "" } else { " in turn" };
@@ -438,8 +443,7 @@ impl Group {
     }
 
     fn shared_threads_text(&self) -> String {
-        let known: u64 = self.owner_threads.values().map(|owner| owner.total).sum();
-        if 1.0 - share(known + self.split.hand_off, self.spoken_of()) >= DOMINATES {
+        if self.unknown_part() >= DOMINATES {
             return format!("The recording does not show which threads owned {}.", self.it());
         }
         let they = if self.owners.len() == 1 { "it" } else { "they" };

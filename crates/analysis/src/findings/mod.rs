@@ -118,12 +118,15 @@ pub(crate) fn find(
     let deadlocks = first.len();
     first.extend(other::blocked_throughout(report));
     first.extend(other::unreliable(report));
-    let in_deadlocks: u64 = deadlocked.iter().filter_map(|lock| grounds.totals.get(lock)).map(|lock| lock.total).sum();
-    let is_open = |blocked: &&OpenContention| blocked.owner.is_none();
+    let totals = || deadlocked.iter().filter_map(|lock| grounds.totals.get(lock));
+    let without_chain_ns = totals().map(|lock| lock.unknown).sum::<u64>()
+        + analysis.aggregate.without_chain(analysis.replay.owners_by_id(), &deadlocked);
+    let in_deadlocks = other::Deadlocked { blocked_ns: totals().map(|lock| lock.total).sum(), without_chain_ns };
+    let is_open = |blocked: &&OpenContention| blocked.owner.is_none() && !deadlocked.contains(&blocked.lock);
     let open_ns = open.iter().filter(is_open).filter_map(|blocked| range.clip(blocked.start, range.to));
     let open_ns = open_ns.map(|(start, end)| end.since(start).0).sum();
-    let unknown =
-        other::unknown_owners(report, open_ns, in_deadlocks).filter(|_| share(in_deadlocks, report.blocked_ns) < 0.5);
+    let is_most_deadlocked = share(in_deadlocks.blocked_ns, report.blocked_ns) >= 0.5;
+    let unknown = other::unknown_owners(report, open_ns, &in_deadlocks).filter(|_| !is_most_deadlocked);
     // It says what the others rest on, or a part of them.
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);

@@ -68,13 +68,21 @@ pub(super) fn nothing_tells_of_owners(report: &Report) -> bool {
     report.recording.foreign || report.degraded.iter().any(|degraded| degraded.mechanism.starts_with("monitor"))
 }
 
+/// Blocked time on locks of deadlocks.
+pub(super) struct Deadlocked {
+    /// All of it.
+    pub blocked_ns: u64,
+    /// The part without a call stack of the owner.
+    pub without_chain_ns: u64,
+}
+
 /// Owners that are not known, where threads were blocked long enough to ask; `open_ns` of it in contentions that had not
-/// ended when the recording ended, `in_deadlocks` on locks of deadlocks, whose owners are named with them.
-pub(super) fn unknown_owners(report: &Report, open_ns: u64, in_deadlocks: u64) -> Option<Finding> {
+/// ended when the recording ended. Of `deadlocked`, locks of deadlocks, owners are named with them.
+pub(super) fn unknown_owners(report: &Report, open_ns: u64, deadlocked: &Deadlocked) -> Option<Finding> {
     // What is only summed up has no owner on purpose.
-    let left_out = report.blocked.summed_ns + in_deadlocks;
-    let told_ns = report.blocked_ns.saturating_sub(left_out);
-    let without_chain = (report.blocked.unknown_ns + report.blocked.owner_thread_ns).saturating_sub(left_out);
+    let told_ns = report.blocked_ns.saturating_sub(report.blocked.summed_ns).saturating_sub(deadlocked.blocked_ns);
+    let unknown_ns = report.blocked.unknown_ns.saturating_sub(report.blocked.summed_ns);
+    let without_chain = (unknown_ns + report.blocked.owner_thread_ns).saturating_sub(deadlocked.without_chain_ns);
     let active_ns = report.ledger.active_ns();
     let hardly_blocked = active_ns > 0 && share(report.blocked_ns, active_ns) < BLOCKED_LONG;
     if hardly_blocked || share(without_chain, told_ns) < UNKNOWN_OWNERS {

@@ -59,16 +59,22 @@ fn cause(totals: &Totals) -> Cause {
     }
 }
 
-/// True if the container's CPU quota was used up in most periods: then threads wait for the next one, however many
-/// others are ready, too. How long each of them did is not known: a thread that hardly runs has little of it.
-fn is_used_up(quota: &QuotaReport) -> bool {
-    quota.throttled_ns > 0 && share(quota.throttled_periods, quota.periods) >= MOST
+/// A quota that held threads back for less than this part of what they waited did not matter.
+const HELD_BACK: f64 = 0.25;
+
+/// True if the container's CPU quota was used up in most periods, and held threads back for long, compared with how long
+/// these waited: then they wait for the next period, however many others are ready, too. How long each of them did is not
+/// known: a thread that hardly runs has little of it.
+fn is_used_up(quota: &QuotaReport, waited_ns: u64) -> bool {
+    share(quota.throttled_periods, quota.periods) >= MOST && share(quota.throttled_ns, waited_ns) >= HELD_BACK
 }
 
 fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = match cause(totals) {
-        Cause::RunQueue if steal.quota.as_ref().is_some_and(is_used_up) => Cause::Throttling,
+        Cause::RunQueue if steal.quota.as_ref().is_some_and(|quota| is_used_up(quota, lost_ns(totals))) => {
+            Cause::Throttling
+        }
         cause => cause,
     };
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.

@@ -49,6 +49,8 @@ pub struct Session {
     /// Where the JVM loads the agent from; the same path every time, so that
     /// the dynamic linker finds it loaded.
     library: PathBuf,
+    /// True if this session loads the agent: whether there is room for it was checked before.
+    has_loaded: bool,
     /// Held until the agent has been loaded.
     turn: Option<Turn>,
 }
@@ -78,8 +80,10 @@ impl Session {
             let place = PrivateDirectory::create(&process, &view)?;
             Ok::<_, Failure>((socket, version, place))
         })?;
+        let has_loaded = library.is_some();
+        let library_path = loaded_from.unwrap_or_default();
         let mut session =
-            Session { process, socket, version, place, library: loaded_from.unwrap_or_default(), turn: Some(turn) };
+            Session { process, socket, version, place, library: library_path, has_loaded, turn: Some(turn) };
         if let Some(source) = library {
             session.bring_library(&source, &view)?;
         }
@@ -92,7 +96,7 @@ impl Session {
     /// The JVM's refusal, the agent's own failure, or no answer at all.
     pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
         let begins = matches!(options.command(), "start" | "parks");
-        if begins {
+        if options.command() == "start" && !self.has_loaded {
             memory_room::check(&self.process)?;
         }
         let reply = self.send(options);

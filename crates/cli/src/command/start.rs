@@ -70,7 +70,7 @@ fn check_target_can_write(process: &Process, path: &Path, if_taken: IfTaken) -> 
     let inside = if process.shares_our_files() { path.to_owned() } else { process.path_inside(path) };
     identity::acting_as(process, || output::check_new_recording(&inside, if_taken)).map_err(|failure| match failure {
         // Who writes does not matter to a file that is in the way.
-        Failure::Unwritable { problem, .. } if problem.contains(" is there already") => {
+        Failure::Unwritable { problem, .. } if problem.contains(output::IN_THE_WAY) => {
             Failure::Unwritable { path: path.to_owned(), problem }
         }
         Failure::Unwritable { problem, .. } => Failure::Unwritable {

@@ -16,15 +16,17 @@ const NEEDED: u64 = 64 << 20;
 /// # Errors
 /// They have not.
 pub fn check(process: &Process) -> Result<(), Failure> {
-    let Ok(groups) = fs::read_to_string(process.directory().join("cgroup")) else { return Ok(()) };
-    match control_groups::directories(&groups, "memory").filter_map(|directory| left_in(&directory)).min() {
+    let free_swap = free_swap(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
+    let groups = control_groups::of(process, "memory");
+    match groups.iter().filter_map(|directory| left_in(directory, free_swap)).min() {
         Some(left) if left < NEEDED => Err(Failure::NoRoomForMemory { pid: process.pid, left, needed: NEEDED }),
         _ => Ok(()),
     }
 }
 
-/// What a group may still use. Copies of files count as used, but make room as soon as it is needed.
-fn left_in(directory: &Path) -> Option<u64> {
+/// What a group may still use. Copies of files, and what the kernel remembers of names, count as used, but make room as
+/// soon as it is needed; so does swap, where the group may use it.
+fn left_in(directory: &Path, free_swap: u64) -> Option<u64> {
     let text = |name: &str| fs::read_to_string(directory.join(name)).ok();
     let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
     let limit = number("memory.max").or_else(|| number("memory.limit_in_bytes"))?;
@@ -33,7 +35,19 @@ fn left_in(directory: &Path) -> Option<u64> {
     let of = |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse::<u64>().ok());
     // In version 1, the numbers of a group and of those in it begin with `total_`.
     let files = |kind: &str| of(&format!("total_{kind}_file")).or_else(|| of(&format!("{kind}_file"))).unwrap_or(0);
-    Some(limit.saturating_sub(used.saturating_sub(files("active") + files("inactive"))))
+    let reclaimable = files("active") + files("inactive") + of("slab_reclaimable").unwrap_or(0);
+    let swap = text("memory.swap.max").map_or(0, |most| match most.trim().parse::<u64>() {
+        Ok(most) => most.saturating_sub(number("memory.swap.current").unwrap_or(0)),
+        Err(_) => u64::MAX,
+    });
+    Some(limit.saturating_sub(used.saturating_sub(reclaimable)).saturating_add(swap.min(free_swap)))
+}
+
+/// Bytes of swap that the machine has left.
+fn free_swap(memory: &str) -> u64 {
+    let line = memory.lines().find_map(|line| line.strip_prefix("SwapFree:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kilobytes.map_or(0, |kilobytes| kilobytes << 10)
 }
 
 #[cfg(test)]
@@ -44,16 +58,34 @@ mod tests {
     fn a_group_leaves_what_its_limit_is_above_its_use_without_copies_of_files() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-        assert_eq!(left_in(directory.path()), None);
+        assert_eq!(left_in(directory.path(), 0), None);
         write("memory.current", "900\n");
         write("memory.max", "max\n");
-        assert_eq!(left_in(directory.path()), None);
+        assert_eq!(left_in(directory.path(), 0), None);
         write("memory.max", "1000\n");
-        assert_eq!(left_in(directory.path()), Some(100));
+        assert_eq!(left_in(directory.path(), 0), Some(100));
         write("memory.stat", "anon 500\nactive_file 150\ninactive_file 200\n");
-        assert_eq!(left_in(directory.path()), Some(450));
+        assert_eq!(left_in(directory.path(), 0), Some(450));
+        write("memory.stat", "inactive_file 350\nslab_reclaimable 20\n");
+        assert_eq!(left_in(directory.path(), 0), Some(470));
         write("memory.max", "300\n");
-        assert_eq!(left_in(directory.path()), Some(0));
+        assert_eq!(left_in(directory.path(), 0), Some(0));
+    }
+
+    #[test]
+    fn swap_is_room_where_the_group_may_use_it_and_the_machine_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write("memory.current", "900\n");
+        write("memory.max", "1000\n");
+        assert_eq!(left_in(directory.path(), 5_000), Some(100));
+        write("memory.swap.max", "max\n");
+        assert_eq!(left_in(directory.path(), 5_000), Some(5_100));
+        write("memory.swap.max", "300\n");
+        write("memory.swap.current", "100\n");
+        assert_eq!((left_in(directory.path(), 5_000), left_in(directory.path(), 0)), (Some(300), Some(100)));
+        assert_eq!(free_swap("MemFree:  7 kB\nSwapFree:       12 kB\n"), 12 << 10);
+        assert_eq!(free_swap("MemFree:  7 kB\n"), 0);
     }
 
     #[test]
@@ -63,6 +95,6 @@ mod tests {
         write("memory.usage_in_bytes", "900\n");
         write("memory.limit_in_bytes", "1000\n");
         write("memory.stat", "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 50\n");
-        assert_eq!(left_in(directory.path()), Some(450));
+        assert_eq!(left_in(directory.path(), 0), Some(450));
     }
 }

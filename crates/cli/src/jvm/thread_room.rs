@@ -46,8 +46,7 @@ fn most_processes(limits: &str) -> Option<u64> {
 
 /// What the process's control group and those around it leave.
 fn left_to_group(process: &Process) -> Option<u64> {
-    let groups = fs::read_to_string(process.directory().join("cgroup")).ok()?;
-    control_groups::directories(&groups, "pids").filter_map(|directory| left_in(&directory)).min()
+    control_groups::of(process, "pids").iter().filter_map(|directory| left_in(directory)).min()
 }
 
 fn left_in(directory: &Path) -> Option<u64> {

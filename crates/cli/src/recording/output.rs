@@ -10,6 +10,9 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// What is said of a file that is where the recording is to go.
+pub const IN_THE_WAY: &str = "is there already";
+
 /// Makes sure that a new recording can be written to `path`, or beside it under a
 /// name with a number, leaving no trace of the attempt. Nothing is replaced unless
 /// that is asked for, and then only a recording of Headway's: a slip in `-o` must not
@@ -24,11 +27,11 @@ pub fn check_new_recording(path: &Path, if_taken: IfTaken) -> Result<(), Failure
     match if_taken {
         _ if there.is_dir() => Err(unwritable(path, &io::Error::from(ErrorKind::IsADirectory))),
         IfTaken::Number => check_directory(path.parent().unwrap_or(Path::new("/"))),
-        _ if !is_ours => refused(
-            "something that is not a recording of Headway's is there already; remove it or choose another place with -o",
-        ),
+        _ if !is_ours => refused(&format!(
+            "something that is not a recording of Headway's {IN_THE_WAY}; remove it or choose another place with -o"
+        )),
         IfTaken::Refuse => {
-            refused("a recording is there already; --force replaces it, or choose another place with -o")
+            refused(&format!("a recording {IN_THE_WAY}; --force replaces it, or choose another place with -o"))
         }
         IfTaken::Replace => check_directory(path.parent().unwrap_or(Path::new("/"))),
     }

@@ -145,34 +145,30 @@ fn too_little_room() -> Fault {
     })
 }
 
-/// The kernel kills a process whose control group needs more memory than its limit. The command reads a limit that
-/// stands where control groups are mounted.
+/// The kernel kills a process whose control group needs more memory than its limit. The limit stands where control groups
+/// are mounted for the program, as in a container.
 fn too_little_memory() -> Fault {
     let what = "40 MB left of the limit of memory of the JVM's control group (memory.max)";
-    Fault::new(
-        GROUP,
-        what,
-        "exit code 3 and one sentence; nothing is loaded into the program, which runs on",
-        |stage| {
-            let mut program = stage.contended(17, &["-XX:+UseSerialGC"])?;
-            let group = stage.path("group");
-            std::fs::create_dir(&group)?;
-            std::fs::write(group.join("memory.max"), "400000000\n")?;
-            std::fs::write(group.join("memory.current"), "400000000\n")?;
-            std::fs::write(group.join("memory.stat"), "inactive_file 41943040\n")?;
-            let start = stage.command(["start", &program.pid()]);
-            let mount = format!("mount --bind {} /sys/fs/cgroup && exec \"$@\"", group.display());
-            let mut limited = Command::new("unshare");
-            limited.args(["-m", "--propagation", "private", "sh", "-c", &mount, "sh"]);
-            limited.arg(start.get_program()).args(start.get_args()).current_dir(stage.path(""));
-            let said = stage.finish(&mut limited)?;
-            stage.survives(&mut program)?;
-            if std::fs::read_to_string(format!("/proc/{}/maps", program.pid()))?.contains("libheadway") {
-                return Err("the agent was loaded".into());
-            }
-            refused(stage, &said, 3, "has a limit of memory", &[&program.pid()])
-        },
-    )
+    let expected = "exit code 3 and one sentence; nothing is loaded into the program, which runs on";
+    Fault::new(GROUP, what, expected, |stage| {
+        let group = stage.path("group");
+        std::fs::create_dir(&group)?;
+        std::fs::write(group.join("memory.max"), "400000000\n")?;
+        std::fs::write(group.join("memory.current"), "400000000\n")?;
+        std::fs::write(group.join("memory.stat"), "inactive_file 41943040\n")?;
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mount = format!("mount --bind {} /sys/fs/cgroup && exec \"$@\"", group.display());
+        let mut limited = Command::new("unshare");
+        limited.args(["-m", "--propagation", "private", "sh", "-c", &mount, "sh"]);
+        limited.arg(java.get_program()).args(java.get_args()).current_dir(stage.path(""));
+        let mut program = stage.ready(&mut limited)?;
+        let said = stage.headway(["record", "-d", "1s", &program.pid()])?;
+        stage.survives(&mut program)?;
+        if std::fs::read_to_string(format!("/proc/{}/maps", program.pid()))?.contains("libheadway") {
+            return Err("the agent was loaded".into());
+        }
+        refused(stage, &said, 3, "has a limit of memory", &[&program.pid()])
+    })
 }
 
 fn recorded(stage: &Stage, program: &mut Guarded, words: &str) -> Result<String, Problem> {
