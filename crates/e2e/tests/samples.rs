@@ -126,10 +126,7 @@ impl Run {
         let calls: HashSet<&str> = self.truth.calls.iter().map(String::as_str).collect();
         for sample in self.by_shape().into_values().flatten() {
             for pair in sample.frames.windows(2) {
-                let Some(caller) = Sample::shape(&pair[1]) else { continue };
-                // A native method of which the end of the wrapper is seen, too.
-                let callee = Some("clone").filter(|_| pair[0] == "java.lang.Object.clone");
-                if let Some(callee) = Sample::shape(&pair[0]).or(callee) {
+                if let (Some(callee), Some(caller)) = (Sample::shape(&pair[0]), Sample::shape(&pair[1])) {
                     let call = format!("{caller} {callee}");
                     assert!(calls.contains(call.as_str()), "{}: {call}\n{:#?}", self.what, sample.frames);
                 }

@@ -38,7 +38,6 @@ final class Shapes {
             "run allocation",
             "allocation allocate",
             "allocate burn",
-            "allocate clone",
             "run relay",
             "relay step");
 
