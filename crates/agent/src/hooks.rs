@@ -8,6 +8,7 @@ use crate::monitor;
 use crate::options::{Mechanism, Options};
 use crate::reply::{InPlace, MechanismState, State};
 use crate::steal;
+use crate::vm::SWITCHED_OFF;
 use headway_hook::flag::BoolFlag;
 use headway_hook::sys::linux::Linux;
 use headway_hook::usdt::{Hit, ProbeHook};
@@ -448,7 +449,7 @@ fn possible<'a>(
     hook: &Hook,
 ) -> Result<&'a Image, String> {
     if !options.allows(hook.mechanism) {
-        return Err("switched off (--safe or --disable)".to_owned());
+        return Err(SWITCHED_OFF.to_owned());
     }
     match agent.hotspot.failure() {
         Some(reason) => Err(reason.to_owned()),

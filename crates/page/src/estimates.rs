@@ -3,7 +3,7 @@
 
 use crate::contract::{Aspect, Estimates};
 use crate::names::{bounded, Mentioned, Names};
-use headway_analysis::names::is_machinery;
+use headway_analysis::names::{is_machinery, past_machinery};
 use headway_analysis::report::{Row, Value, UNKNOWN};
 use headway_analysis::Aspect as By;
 use rustc_hash::FxHashMap;
@@ -124,11 +124,11 @@ fn name_of_several(text: &str) -> &str {
     text.rfind(" locks of ").and_then(|end| text[..end].rfind(" (")).map_or(text, |end| &text[..end])
 }
 
-/// As the page has an owner's stack: from the first frame that is not the machinery of locking itself.
+/// As the page has an owner's stack: from the frame on that had the lock.
 fn without_machinery(frames: &[String]) -> &[String] {
-    let method = |frame: &String| frame.rsplit_once(':').map_or(frame.clone(), |(method, _)| method.to_owned());
-    let first = frames.iter().position(|frame| !is_machinery(&method(frame))).unwrap_or(0);
-    &frames[first..]
+    let methods: Vec<&str> =
+        frames.iter().map(|frame| frame.rsplit_once(':').map_or(frame.as_str(), |(method, _)| method)).collect();
+    &frames[past_machinery(&methods, |method| Some(*method), is_machinery)..]
 }
 
 fn frame_text(names: &Names, frame: u32) -> String {
@@ -143,6 +143,15 @@ fn frame_text(names: &Names, frame: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_owners_stack_begins_with_the_frame_that_had_the_lock() {
+        let frames = ["java.util.concurrent.locks.ReentrantLock.unlock:5", "a.Pool.unlock:7", "a.Pool.give:9"];
+        let frames = frames.map(str::to_owned);
+        assert_eq!(without_machinery(&frames), &frames[2..]);
+        assert_eq!(without_machinery(&frames[1..]), &frames[1..], "a monitor's owner may be called so");
+        assert!(without_machinery(&[]).is_empty());
+    }
 
     #[test]
     fn what_a_report_adds_to_the_name_of_several_locks_is_left_out() {

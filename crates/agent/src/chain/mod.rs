@@ -20,7 +20,7 @@ use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
 use crate::state::{Holder, Scratch, Taken};
 use crate::threads::Slot;
-use crate::vm::Known;
+use crate::vm::{Known, SWITCHED_OFF};
 use by_walk::{From, Walk};
 use headway_hook::Image;
 use headway_hotspot::{method_names, DecodedFrame, MonitorSlot};
@@ -112,7 +112,7 @@ impl Chains {
         let (by_walk, state, detail) = match core.hotspot.failure().map(str::to_owned).or(difference) {
             _ if options.engine == Engine::Jvmti => (false, State::On, format!("as asked, {WITHOUT_WALKER}")),
             _ if !options.allows(Mechanism::Walker) => {
-                (false, State::Degraded, format!("{WITHOUT_WALKER}: switched off (--safe or --disable)"))
+                (false, State::Degraded, format!("{WITHOUT_WALKER}: {SWITCHED_OFF}"))
             }
             None => (true, State::On, "the agent reads call stacks itself".to_owned()),
             Some(reason) => (false, State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
@@ -126,7 +126,7 @@ impl Chains {
         self.taking.store(taking as u8, Ordering::Relaxed);
         let mut mechanisms = vec![MechanismState { name: WALKER.to_owned(), state, detail }];
         if taking == Taking::Not {
-            let detail = "lock and park events come without call stacks: switched off (--safe or --disable)".to_owned();
+            let detail = format!("lock and park events come without call stacks: {SWITCHED_OFF}");
             mechanisms.push(MechanismState { name: CHAINS.to_owned(), state: State::Off, detail });
         }
         if let Some(known) = self.walker(core) {

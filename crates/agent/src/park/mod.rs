@@ -31,6 +31,7 @@ use crate::reply::{InPlace, MechanismState, State};
 use crate::sole;
 use crate::state::Sums;
 use crate::thread_entry;
+use crate::vm::SWITCHED_OFF;
 use blocker::Blockers;
 use headway_hook::Image;
 use headway_model::event::{ParkBegin, ShortParks};
@@ -153,7 +154,7 @@ impl Parks {
         }
         let allowed = |mechanism| match options.allows(mechanism) {
             true => Ok(()),
-            false => Err("switched off (--safe or --disable)".to_owned()),
+            false => Err(SWITCHED_OFF.to_owned()),
         };
         let platform = allowed(Mechanism::ParkNatives)
             .and_then(|()| libjvm.as_ref().map_err(String::clone))

@@ -5,6 +5,7 @@ use crate::agent::Agent;
 use crate::jni::Jni;
 use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
+use crate::vm::SWITCHED_OFF;
 use headway_sample::perf::{Config, Ring, PAGE};
 use headway_sample::task;
 use headway_sample::timer::AsyncGetCallTrace;
@@ -210,7 +211,7 @@ type Choice = (Source, (State, String));
 fn by_the_kernel(options: &Options, interval_ns: u64) -> Choice {
     let perf = match options.allows(Mechanism::Perf) {
         true => try_perf(interval_ns),
-        false => Err("switched off (--safe or --disable)".to_owned()),
+        false => Err(SWITCHED_OFF.to_owned()),
     };
     let by_perf = "perf_event cpu-clock, the kernel copies stacks;";
     match perf {
