@@ -192,6 +192,8 @@ pub struct Options {
     pub causal: Wishes,
     /// Stop counting afterwards, if nothing is recorded.
     pub end: bool,
+    /// Answer for the recording that has ended, and end none.
+    pub last: bool,
     /// Have code compiled again whose inlined owners are not known.
     pub recompile: bool,
     /// JVMTI alone.
@@ -322,6 +324,7 @@ impl Options {
             "end_to_end" => self.causal.end_to_end = flag("end_to_end", value)?,
             "await" => self.causal.awaits = flag("await", value)?,
             "end" => self.end = flag("end", value)?,
+            "last" => self.last = flag("last", value)?,
             "recompile" => self.recompile = flag("recompile", value)?,
             "safe" => self.safe = flag("safe", value)?,
             "strict" => self.strict = flag("strict", value)?,

@@ -1,5 +1,7 @@
 //! A recording under way: beginning it, ending it, and the commands.
 
+mod unfinished;
+
 use crate::agent::{Agent, Observer};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::ending::{Deadline, WITHIN};
@@ -27,18 +29,20 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use unfinished::{finish_last, keep_if_unfinished, still_written, unfinished_sentence, Unfinished};
 
 /// The recording under way.
 pub struct Session {
     observed: Option<<Observing as Observer>::Running>,
     sampler: Option<SamplerHandle>,
     drain: DrainHandle,
-    _lease: Option<Lease>,
+    lease: Option<Lease>,
     /// `None` where parks are only counted.
     path: Option<PathBuf>,
     started: TimeNs,
+    /// When nothing more was recorded.
+    ended: Option<TimeNs>,
     /// How long its end may take.
     stop_within: Duration,
     /// What it may cost, as a part of the process's CPU time.
@@ -47,12 +51,6 @@ pub struct Session {
     mechanisms: Vec<MechanismState>,
     /// What it changes in the process.
     changes: Vec<String>,
-}
-
-/// A recording that has ended, but whose file is still being written.
-struct Unfinished {
-    path: Option<PathBuf>,
-    thread: JoinHandle<()>,
 }
 
 /// What the commands keep from one to the next.
@@ -65,8 +63,9 @@ struct State {
     /// Where the recording goes that is ending just now.
     ending: Mutex<Option<PathBuf>>,
     unfinished: Mutex<Option<Unfinished>>,
-    /// What a recording that ended by itself would have answered to `stop`.
-    ended_by_itself: Mutex<Option<Reply>>,
+    /// What a recording would have answered to `stop` that ended by itself, or whose file was finished after
+    /// the answer.
+    ended_before: Mutex<Option<Reply>>,
 }
 
 /// Not the agent's, which records and knows nothing of commands.
@@ -75,7 +74,7 @@ static STATE: State = State {
     changing: Mutex::new(()),
     ending: Mutex::new(None),
     unfinished: Mutex::new(None),
-    ended_by_itself: Mutex::new(None),
+    ended_before: Mutex::new(None),
 };
 
 /// Why a recording could not begin.
@@ -251,7 +250,7 @@ fn begin(
     if let Some(session) = session.as_ref() {
         return Err(StartError::AlreadyRecording(session.path.clone().unwrap_or_default()));
     }
-    if let Some(path) = still_written() {
+    if let Some(path) = still_written(agent) {
         return Err(StartError::StillWriting(path));
     }
     large_blocks::room_for(large_blocks::RECORDING_BYTES).map_err(StartError::Memory)?;
@@ -300,14 +299,15 @@ fn begin(
     let observed = eager.and_then(|plan| observer().begin(agent, options, plan.interval_ns));
     let lease = Lease::begin(agent, options.terms.clone(), options.reply.clone(), started, abandon);
     agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
-    lock(&STATE.ended_by_itself).take();
+    lock(&STATE.ended_before).take();
     *session = Some(Session {
         observed,
         sampler,
         drain,
-        _lease: lease,
+        lease,
         path,
         started,
+        ended: None,
         stop_within: options.stop_within.unwrap_or(WITHIN),
         budget: options.budget,
         attach_pause: HOOKS.pause(),
@@ -511,6 +511,7 @@ fn end(
         session.drain.look_once_more(&deadline.after(LOOKING));
     }
     agent.set_recording(false);
+    session.ended = Some(clock::now());
     let begun = Instant::now();
     unprepare(agent);
     // The VM decides how long that takes.
@@ -523,17 +524,10 @@ fn end(
     let recorded = session.drain.finish(deadline);
     agent.definitions.set_wanted(false);
     if let Some(thread) = session.drain.unfinished() {
-        *lock(&STATE.unfinished) = Some(Unfinished { path: session.path.clone(), thread });
+        *lock(&STATE.unfinished) = Some(Unfinished { path: session.path.clone(), thread, session: None });
     }
     *lock(&STATE.ending) = None;
     (session, recorded)
-}
-
-/// The recording whose end is still being written.
-fn still_written() -> Option<PathBuf> {
-    let mut unfinished = lock(&STATE.unfinished);
-    unfinished.take_if(|unfinished| unfinished.thread.is_finished());
-    unfinished.as_ref().map(|unfinished| unfinished.path.clone().unwrap_or_default())
 }
 
 /// Where the recording under way goes; `None` also while one begins or ends.
@@ -552,7 +546,7 @@ fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Op
         let mut reply = Reply { jvm: Some(jvm(agent)), ..Reply::of_this_version() };
         answer_to_stop(agent, &mut reply, &session, recorded);
         reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
-        *lock(&STATE.ended_by_itself) = Some(reply);
+        *lock(&STATE.ended_before) = Some(reply);
     }
     // A recording that began before that would lose what is taken out.
     detach(agent, jni);
@@ -581,6 +575,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
                 describe(agent, options, &mut reply);
             }
         }
+        Command::Stop if options.last => finish_last(agent, &mut reply),
         Command::Stop => finish(agent, &mut reply),
         Command::Status => describe(agent, options, &mut reply),
         Command::Dump => dump(agent, options, &mut reply),
@@ -620,11 +615,11 @@ fn finish(agent: &'static Agent, reply: &mut Reply) {
         return not_recording(reply);
     }
     match stop(agent) {
-        Some((session, recorded)) => answer_to_stop(agent, reply, &session, recorded),
-        None => match lock(&STATE.ended_by_itself).take() {
-            Some(answer) => *reply = answer,
-            None => not_recording(reply),
-        },
+        Some((session, recorded)) => {
+            answer_to_stop(agent, reply, &session, recorded);
+            keep_if_unfinished(session);
+        }
+        None => finish_last(agent, reply),
     }
 }
 
@@ -633,16 +628,6 @@ fn answer_to_stop(agent: &'static Agent, reply: &mut Reply, session: &Session, r
     reply.still_writing = (!recorded.is_finished).then(|| reply.recording.clone().unwrap_or_default());
     reply.error = recorded.error.or_else(|| (!recorded.is_finished).then(|| unfinished_sentence(session)));
     reply.exit_code = u8::from(reply.error.is_some());
-}
-
-fn unfinished_sentence(session: &Session) -> String {
-    let path = session.path.clone().unwrap_or_default();
-    format!(
-        "the end of the recording could not be written within {}, writing goes on; \
-         until `status` says that nothing is recorded any more, {} lacks its end",
-        DurationNs(session.stop_within.as_nanos() as u64),
-        path.display()
-    )
 }
 
 fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
@@ -735,7 +720,7 @@ fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
             reply.will_change = will_change(agent, options);
             let sentence =
                 |path: PathBuf| format!("The end of the last recording is still being written to {}.", path.display());
-            let path = lock(&STATE.ending).clone().or_else(still_written);
+            let path = lock(&STATE.ending).clone().or_else(|| still_written(agent));
             reply.still_writing = path.as_ref().map(|path| path.display().to_string());
             reply.notes.extend(path.map(sentence));
         }
@@ -758,7 +743,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.recording = path.map(|path| path.display().to_string());
     reply.notes.clone_from(&recorded.notes);
     reply.recording_bytes = Some(recorded.bytes);
-    reply.duration_ns = Some(clock::now().since(session.started).0);
+    reply.duration_ns = Some(session.ended.unwrap_or_else(clock::now).since(session.started).0);
     reply.events = recorded.events.clone();
     let unwritten = Some((Loss::WriteFailed, recorded.unwritten)).filter(|(_, count)| *count > 0);
     let losses = agent.losses.all().chain(unwritten);

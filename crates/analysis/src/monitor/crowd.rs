@@ -27,6 +27,11 @@ impl Crowd {
         self.threads.is_empty()
     }
 
+    /// How many are blocked.
+    pub fn len(&self) -> usize {
+        self.threads.len()
+    }
+
     #[inline]
     fn place(&self, thread: ThreadId) -> Option<usize> {
         match &self.places {

@@ -4,7 +4,9 @@
 use super::going::{Going, ReadOwners};
 use super::holders::{HolderId, Holders};
 use super::lock::{Blocked, LockReplay};
+use super::segments::Most;
 use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
+use crate::options::Bounds;
 use crate::pauses::Pauses;
 use crate::sampled::Schedules;
 use headway_model::event::MonitorEntered;
@@ -18,6 +20,8 @@ pub(crate) struct HandOver {
     pub schedules: Schedules,
     /// Kept for its memory.
     slices: Vec<Slice>,
+    /// Slices that a contention shares with others.
+    most: Most,
     /// Slices of which it was checked that they add up.
     pub checked: u64,
     /// Stretches whose slices did not.
@@ -36,15 +40,21 @@ pub(crate) struct Told {
 }
 
 impl HandOver {
-    /// Remembers at most `pauses` pauses.
-    pub fn new(pauses: usize) -> HandOver {
+    /// Remembers as many pauses, and gives as many slices, as these bounds say.
+    pub fn new(bounds: &Bounds) -> HandOver {
         HandOver {
-            pauses: Pauses::new(pauses),
+            pauses: Pauses::new(bounds.pauses),
             schedules: Schedules::default(),
             slices: Vec::new(),
+            most: Most::new(bounds.slices_per_stretch),
             checked: 0,
             wrong: 0,
         }
+    }
+
+    /// Contentions whose slices were too many.
+    pub fn drawn(&self) -> u64 {
+        self.most.exceeded
     }
 
     /// Who owns the lock at the end of what was handed over last, which has not ended; since when that is known, and
@@ -124,7 +134,7 @@ impl HandOver {
                 replay.slice_by_instants(&blocked, schedule, &mut slices);
                 None
             }
-            None => replay.slice(blocked, in_flight, &mut slices),
+            None => replay.slice(blocked, in_flight, &mut self.most, &mut slices),
         };
         if let Some(going) = going {
             going.attribute(&mut slices, owners);

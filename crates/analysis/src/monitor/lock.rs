@@ -1,15 +1,17 @@
 //! The replay of one lock: who is blocked on it, and what is certain about
 //! its owner.
 
+mod settling;
+
 use super::crowd::Crowd;
+use super::drawn::{append, Known};
 use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
-use super::segments::Segments;
+use super::segments::{Most, Segments};
 use super::slicing::{Former, Mark, MarkKind, Slicer, LEAVING};
 use super::stretch::{Basis, Kind, Shared, Slice};
 use headway_model::schedule::Schedule;
-use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
-use rustc_hash::FxHashMap;
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
@@ -115,6 +117,8 @@ pub(crate) struct LockReplay {
     /// Last number of which it was noted that it is lost, see [`Self::note_lost`].
     noted_lost: u64,
     pub listed: bool,
+    /// How many were taken out as they were still blocked.
+    taken: u32,
 }
 
 impl LockReplay {
@@ -170,7 +174,15 @@ impl LockReplay {
         self.order.waiting() > 0 || !self.done.is_empty()
     }
 
+    /// True if it has more marks than this, and than threads that are blocked: settling costs something for
+    /// each of those.
+    #[inline]
+    pub fn is_full(&self, marks: usize) -> bool {
+        self.marks.len() > marks && self.marks.len() > self.blocked.len()
+    }
+
     /// How many marks are kept.
+    #[cfg(test)]
     pub fn marks(&self) -> usize {
         self.marks.len()
     }
@@ -520,6 +532,7 @@ impl LockReplay {
     /// Takes out what is still blocked, as if it had ended at `end`.
     pub fn take_blocked(&mut self, end: TimeNs) -> SmallVec<[Blocked; 1]> {
         let mut all = self.blocked.take();
+        self.taken = all.len() as u32;
         all.sort_by_key(|blocked| (blocked.start, blocked.thread));
         for blocked in &mut all {
             blocked.end = end.max(blocked.start);
@@ -533,8 +546,15 @@ impl LockReplay {
     /// Who held the lock between two exits is the same for everybody who was
     /// blocked meanwhile: only what lies before the stretch's first exit and
     /// after its last one is worked out for the stretch alone. Tells which slices
-    /// are the same for all.
-    pub fn slice(&mut self, blocked: Blocked, in_flight: bool, out: &mut Vec<Slice>) -> Option<Shared> {
+    /// are the same for all. Where that would be more than `most`, they are drawn;
+    /// so they are where a crowd waits, each member blocked by all others.
+    pub fn slice(
+        &mut self,
+        blocked: Blocked,
+        in_flight: bool,
+        most: &mut Most,
+        out: &mut Vec<Slice>,
+    ) -> Option<Shared> {
         let end = blocked.end;
         let thread = blocked.thread;
         // Nobody looked out for the marks of a thread whose begin was told late.
@@ -566,7 +586,14 @@ impl LockReplay {
             slicer.mark(mark, end, out);
             at += 1;
             if let Some(segments) = segments.filter(|_| mark.is_exit()) {
-                let found = segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, out);
+                let found = segments.shared(
+                    &self.marks,
+                    (at - 1, last),
+                    slicer.cursor(),
+                    end,
+                    (most, self.blocked.len().max(self.taken as usize)),
+                    out,
+                );
                 if let Some((to, time, shared)) = found {
                     slicer = Slicer::after_exit(thread, &self.marks[to], time);
                     at = to + 1;
@@ -598,7 +625,7 @@ impl LockReplay {
 
     /// Who had the lock at an instant for which `blocked` waited: the first event after it
     /// says so.
-    fn owner_at(&self, instant: TimeNs, blocked: &Blocked) -> (HolderId, Basis) {
+    fn owner_at(&self, instant: TimeNs, blocked: &Blocked) -> Known {
         if instant <= self.dropped_until {
             return (HolderId::UNKNOWN, Basis::Gap);
         }
@@ -657,66 +684,8 @@ impl LockReplay {
             self.dropped_until = self.dropped_until.max(mark.time);
         }
     }
-
-    /// Accounts for all stretches up to now, so that all marks can go.
-    /// Beyond `slices` slices each, equal ones become one; true if so.
-    pub fn settle(&mut self, slices: usize) -> bool {
-        let mut folded = false;
-        let last = self.marks.back().map_or(0, |mark| mark.seq);
-        for blocked in self.blocked.iter_mut() {
-            let mut settled = blocked.settled.take().unwrap_or_else(|| {
-                Box::new(Settled { slicer: new_slicer(blocked), slices: Vec::new(), up_to_seq: blocked.start_seq })
-            });
-            let first = self.marks.partition_point(|mark| mark.seq <= settled.up_to_seq);
-            for mark in self.marks.range(first..) {
-                settled.slicer.mark(mark, TimeNs(u64::MAX), &mut settled.slices);
-            }
-            settled.up_to_seq = last.max(settled.up_to_seq);
-            if settled.slices.len() > slices {
-                merge_equal(&mut settled.slices);
-                folded = true;
-            }
-            blocked.settled = Some(settled);
-        }
-        folded
-    }
-}
-
-/// A slice from `begin` to `end`; the one before it goes on where it has the same owner.
-fn append(begin: TimeNs, end: TimeNs, (owner, basis): (HolderId, Basis), out: &mut Vec<Slice>) {
-    let duration = end.since(begin);
-    match out.last_mut() {
-        _ if duration == DurationNs::ZERO => {}
-        Some(last) if (last.holder, last.basis) == (owner, basis) => last.duration += duration,
-        _ => out.push(Slice {
-            start: begin,
-            duration,
-            stop_the_world: DurationNs::ZERO,
-            holder: owner,
-            basis,
-            holder_blocked: owner.is_known(),
-        }),
-    }
 }
 
 fn new_slicer(blocked: &Blocked) -> Slicer {
     Slicer::new(blocked.thread, blocked.start, blocked.owner, blocked.former, blocked.broken)
-}
-
-/// One slice for each holder and basis. They still lie end to end and add up,
-/// but no longer say when who held the lock.
-fn merge_equal(slices: &mut Vec<Slice>) {
-    let Some(first) = slices.first().copied() else { return };
-    let mut totals: FxHashMap<_, DurationNs> = FxHashMap::default();
-    for slice in slices.iter() {
-        *totals.entry((slice.holder, slice.basis)).or_default() += slice.duration;
-    }
-    let mut totals: Vec<_> = totals.into_iter().collect();
-    totals.sort_by_key(|(key, _)| *key);
-    let mut start = first.start;
-    slices.clear();
-    for ((holder, basis), duration) in totals {
-        slices.push(Slice { start, duration, holder, basis, ..first });
-        start = start + duration;
-    }
 }

@@ -8,6 +8,7 @@
 
 pub(crate) mod coverage;
 mod crowd;
+mod drawn;
 pub(crate) mod going;
 pub(crate) mod hand_over;
 mod holders;
@@ -137,7 +138,7 @@ impl MonitorReplay {
             told: Vec::new(),
             watermark: TimeNs(0),
             holders: Holders::new(bounds.leaves),
-            hand_over: HandOver::new(bounds.pauses),
+            hand_over: HandOver::new(&bounds),
             counts: Counts::default(),
             gaps_expected: false,
             last_blocked: LockId::NONE,
@@ -176,7 +177,7 @@ impl MonitorReplay {
         ReplayCounts {
             unpaired: self.counts.unpaired,
             lost_numbers: self.counts.lost_numbers,
-            folded: self.counts.folded + self.hand_over.pauses.folded,
+            folded: self.counts.folded + self.hand_over.pauses.folded + self.hand_over.drawn(),
             ends_lost: self.counts.ends_lost,
             slices_checked: self.hand_over.checked,
             slices_wrong: self.hand_over.wrong,
@@ -311,7 +312,7 @@ impl MonitorReplay {
 
     /// True if the lock has more marks than are kept.
     fn is_full(&self, index: u32) -> bool {
-        self.locks.get(index as usize).is_some_and(|(_, replay)| replay.marks() > self.bounds.marks)
+        self.locks.get(index as usize).is_some_and(|(_, replay)| replay.is_full(self.bounds.marks))
     }
 
     /// Replays what is next in the lock's order, as far as it has arrived.

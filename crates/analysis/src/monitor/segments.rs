@@ -1,9 +1,40 @@
 //! Who held a lock, worked out once for all who were blocked on it.
 
+use super::drawn::{draw, Known};
 use super::slicing::{Former, Mark, Slicer};
-use super::stretch::{Kind, List, Shared, Slice};
+use super::stretch::{Basis, Kind, List, Shared, Slice};
+use super::OwnerId;
+use headway_model::random::Random;
 use headway_model::{ThreadId, TimeNs};
 use std::collections::VecDeque;
+
+/// Slices of a contention that others may have, too, where very many threads wait: each is blocked by all others.
+const OF_A_CROWD: usize = 1 << 4;
+/// From so many threads on they are a crowd.
+const CROWD: usize = 1 << 10;
+
+/// How many slices a contention may share with others; beyond it they are drawn.
+#[derive(Debug)]
+pub(crate) struct Most {
+    slices: usize,
+    /// How often there were more.
+    pub exceeded: u64,
+}
+
+impl Most {
+    /// At most so many; fewer where a crowd waits.
+    pub fn new(slices: usize) -> Most {
+        Most { slices, exceeded: 0 }
+    }
+
+    fn of(&self, waiters: usize) -> usize {
+        if waiters > CROWD {
+            self.slices.min(OF_A_CROWD)
+        } else {
+            self.slices
+        }
+    }
+}
 
 /// The slices between a lock's exits. Positions of marks are those in the
 /// lock's list of marks, and follow it when marks are dropped at its front.
@@ -44,15 +75,19 @@ impl Segments {
 
     /// From the exit at the first of two positions on, appends what is the same
     /// for all, up to the last exit before the second one and before `end`.
-    /// Gives the position of that exit, its time, and which slices they were.
+    /// Gives the position of that exit, its time, and which slices they were: where
+    /// there are too many, they are drawn, and none is the same for others.
     /// `None` if there is none, or if the time of the first exit is not `cursor`
     /// for everybody.
+    // Not inlined, which would cost its caller 1 % more instructions for each event.
+    #[inline(never)]
     pub fn shared(
         &self,
         marks: &VecDeque<Mark>,
         (from, until): (usize, usize),
         cursor: TimeNs,
         end: TimeNs,
+        (most, waiters): (&mut Most, usize),
         out: &mut Vec<Slice>,
     ) -> Option<(usize, TimeNs, Shared)> {
         let (begin, begin_time) = *self.cuts.get(from)?;
@@ -65,14 +100,33 @@ impl Segments {
         };
         let to = (from + 1..until).rev().find(usable)?;
         let (finish, time) = *self.cuts.get(to)?;
-        let start = out.len();
-        let (front, back) = self.slices.as_slices();
-        let (from, until) = (begin - self.forgotten, finish - self.forgotten);
-        let edge = front.len();
-        out.extend_from_slice(front.get(from.min(edge)..until.min(edge)).unwrap_or_default());
-        out.extend_from_slice(back.get(from.max(edge) - edge..until.max(edge) - edge).unwrap_or_default());
+        let mut start = out.len();
+        if finish - begin > most.of(waiters) {
+            most.exceeded += 1;
+            self.draw((cursor, time), most.of(waiters), begin, out);
+            start = out.len();
+        } else {
+            let (front, back) = self.slices.as_slices();
+            let (from, until) = (begin - self.forgotten, finish - self.forgotten);
+            let edge = front.len();
+            out.extend_from_slice(front.get(from.min(edge)..until.min(edge)).unwrap_or_default());
+            out.extend_from_slice(back.get(from.max(edge) - edge..until.max(edge) - edge).unwrap_or_default());
+        }
         let (first, kept_from) = (begin as u64, self.forgotten as u64);
         Some((to, time, Shared { list: self.list, first, kept_from, start, end: out.len() }))
+    }
+
+    /// Appends slices that are drawn. Rare, so not in the way of the others.
+    #[cold]
+    fn draw(&self, span: (TimeNs, TimeNs), count: usize, begin: usize, out: &mut Vec<Slice>) {
+        let mut random = Random::new(span.0 .0 ^ begin as u64);
+        draw(span, count, &mut random, |instant| self.owner_at(instant), out);
+    }
+
+    /// Who had the lock.
+    fn owner_at(&self, instant: TimeNs) -> Known {
+        let at = self.slices.partition_point(|slice| slice.start + slice.duration <= instant);
+        self.slices.get(at).map_or((OwnerId::UNKNOWN, Basis::NoMark), |slice| (slice.owner_id(), slice.basis))
     }
 
     /// The mark at this position is not what it was: begins anew.

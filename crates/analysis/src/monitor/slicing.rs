@@ -157,6 +157,11 @@ impl Slicer {
         Slicer { cursor: time, released: true, ..Slicer::new(thread, time, None, former, false) }
     }
 
+    /// The same state in a contention of this thread.
+    pub fn seen_by(&self, thread: ThreadId) -> Slicer {
+        Slicer { thread, ..self.clone() }
+    }
+
     /// Up to when the stretch is accounted for.
     pub fn cursor(&self) -> TimeNs {
         self.cursor

@@ -85,7 +85,7 @@ pub struct Slice {
     pub duration: DurationNs,
     /// Part of `duration` in which the whole VM was paused.
     pub stop_the_world: DurationNs,
-    /// Who held the lock; [`HolderId::UNKNOWN`] if not known.
+    /// Who had the lock; [`OwnerId::UNKNOWN`] if not known.
     pub holder: HolderId,
     /// How that is known, or why not.
     pub basis: Basis,
@@ -95,8 +95,14 @@ pub struct Slice {
 
 impl Slice {
     /// Who had the lock.
-    pub const fn owner_id(&self) -> HolderId {
+    pub const fn owner_id(&self) -> OwnerId {
         self.holder
+    }
+
+    /// A slice of this owner, no part of which is known to be paused.
+    pub(super) fn of(start: TimeNs, duration: DurationNs, owner: OwnerId, basis: Basis) -> Slice {
+        let holder_blocked = owner.is_known();
+        Slice { start, duration, stop_the_world: DurationNs::ZERO, holder: owner, basis, holder_blocked }
     }
 
     /// Says who had it.
@@ -283,8 +289,8 @@ pub struct Sum {
     /// How long each was on average; of a share, how long each of the whole was. The longest of them
     /// was no shorter.
     pub mean_ns: u64,
-    /// Who had the lock meanwhile; [`HolderId::UNKNOWN`] if not known.
-    pub owner: HolderId,
+    /// Who had the lock meanwhile; [`OwnerId::UNKNOWN`] if not known.
+    pub owner: OwnerId,
     /// How that is known, or why not.
     pub basis: Basis,
     /// True if call stack and owner are estimated: the sum is a share of one whose time
@@ -313,7 +319,7 @@ impl Sum {
             count,
             total_ns: total.0,
             mean_ns: total.0 / count.max(1),
-            owner: HolderId::UNKNOWN,
+            owner: OwnerId::UNKNOWN,
             basis: Basis::NoMark,
             is_estimated: false,
             after_wait: false,

@@ -147,7 +147,7 @@ impl ParkReplay {
             told: Vec::new(),
             waits: Vec::new(),
             watermark: TimeNs(0),
-            hand_over: HandOver::new(bounds.pauses),
+            hand_over: HandOver::new(&bounds),
             counts: Counts::default(),
             last_lost: 0,
             gaps_expected: false,
@@ -160,7 +160,7 @@ impl ParkReplay {
         ParkCounts {
             unpaired: self.counts.unpaired,
             lost_numbers: self.counts.lost_numbers,
-            folded: self.counts.folded,
+            folded: self.counts.folded + self.hand_over.drawn(),
             ends_lost: self.counts.ends_lost,
             slices_checked: self.hand_over.checked,
             slices_wrong: self.hand_over.wrong,
@@ -586,7 +586,7 @@ impl ParkReplay {
             replay.listed = true;
             self.listed.push(index);
         }
-        if replay.marks() > self.bounds.marks {
+        if replay.is_full(self.bounds.marks) {
             self.settle(index, holders, sink);
         }
         if mark == Some(MarkKind::Acquired) {

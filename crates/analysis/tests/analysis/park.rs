@@ -4,7 +4,7 @@ use crate::arrival::{shuffled, Dice};
 use crate::queued::{definitions, play, Hold, Play, Played};
 use headway_analysis::monitor::{Basis, Kind, Stretch, StretchSink};
 use headway_analysis::park::{ParkCounts, ParkStream};
-use headway_analysis::{Analysis, Bounds, Options};
+use headway_analysis::{Analysis, Aspect, Bounds, Options, Report};
 use headway_model::{Event, ThreadId, TimeNs};
 use std::collections::HashMap;
 
@@ -229,4 +229,42 @@ fn analyse(setup: &Play, played: &Played, options: Options) -> headway_analysis:
         analysis.feed(event);
     }
     analysis.finish()
+}
+
+/// Where hundreds of threads queue, each is blocked by all others: slices are drawn beyond the bounds.
+#[test]
+fn a_long_queue_costs_detail_but_no_time_and_no_owners_share() {
+    let setup = Play {
+        threads: 400,
+        locks: 1,
+        parks: 8_000,
+        hold_ns: 50_000,
+        think_ns: 100_000,
+        wake_ns: 5_000,
+        read_percent: 0,
+        await_percent: 0,
+        no_begin: false,
+        seed: 11,
+    };
+    let played = play(setup);
+    let by = || vec![Aspect::OwnerChain];
+    let exact = analyse(&setup, &played, Options { by: by(), ..Options::default() });
+    let settled = Bounds { marks: 1_000, slices_per_stretch: 8, ..Bounds::offline() };
+    let unsettled = Bounds { slices_per_stretch: 8, ..Bounds::offline() };
+    let shares = |report: &Report| -> HashMap<String, f64> {
+        report.rows.iter().map(|row| (format!("{:?}", row.value), row.share)).collect()
+    };
+    let true_shares = shares(&exact);
+    assert!(true_shares.len() > 8 && !exact.losses.contains_key("analysis_full"));
+    for bounds in [settled, unsettled] {
+        let drawn = analyse(&setup, &played, Options { by: by(), bounds, ..Options::default() });
+        assert_eq!((drawn.blocked.slices_wrong, drawn.blocked_ns), (0, exact.blocked_ns));
+        assert_eq!(drawn.contentions, exact.contentions);
+        assert!(drawn.losses.contains_key("analysis_full"), "it says that details are folded");
+        let drawn_shares = shares(&drawn);
+        for (owner, share) in &true_shares {
+            let drawn = drawn_shares.get(owner).copied().unwrap_or(0.0);
+            assert!((drawn - share).abs() < 0.01, "{owner}: {drawn} for {share}");
+        }
+    }
 }

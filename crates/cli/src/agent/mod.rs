@@ -5,3 +5,4 @@ pub mod library;
 pub mod library_file;
 pub mod options;
 pub mod reply;
+pub mod written;

@@ -2,6 +2,7 @@
 
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
+use crate::agent::written;
 use crate::attach::delivery::Delivery;
 use crate::attach::Session;
 use crate::command::breakdown::Breakdown;
@@ -39,8 +40,6 @@ for the next recording, and the JVM keeps reporting starts and ends of threads t
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;
-/// How long the end of the file is awaited.
-const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 /// How often we look whether it is time to stop.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -184,7 +183,11 @@ impl Record {
             }
         }
         let reply = match session.command(AgentOptions::new("stop")) {
-            Err(failure @ Failure::StillWriting { .. }) => whole_file(session, failure, stop_early)?,
+            Err(failure @ Failure::StillWriting { .. }) => {
+                // Whoever asks us to end once more does not wait.
+                stop_early.store(false, Ordering::SeqCst);
+                written::when_written(session, failure, || !stop_early.load(Ordering::SeqCst))?
+            }
             answered => answered?,
         };
         if !stays {
@@ -207,22 +210,6 @@ impl Record {
         let question = self.breakdown.question();
         report::show(&[PathBuf::from(path)], &question, self.json)
     }
-}
-
-/// Waits until the end of the file is written, where the agent could not do it in the time that
-/// `stop` may take: on a machine that is busy with other things. `failure` if that takes too long, or
-/// if somebody asks us to end once more.
-fn whole_file(session: &mut Session, failure: Failure, stop_early: &AtomicBool) -> Result<Reply, Failure> {
-    stop_early.store(false, Ordering::SeqCst);
-    let begin = Instant::now();
-    while begin.elapsed() < WRITTEN_WITHIN && !stop_early.load(Ordering::SeqCst) && session.target_lives() {
-        let reply = session.command(AgentOptions::new("status"))?;
-        if reply.still_writing.is_none() {
-            return Ok(reply);
-        }
-        std::thread::sleep(TICK);
-    }
-    Err(failure)
 }
 
 /// Says what recording changes in the process, before it does.

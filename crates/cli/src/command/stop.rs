@@ -2,6 +2,7 @@
 
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::{NotLoaded, Reply};
+use crate::agent::written::{self, Writer};
 use crate::attach::Session;
 use crate::error::{Failure, DONE};
 use crate::json;
@@ -64,7 +65,10 @@ impl Stop {
         // Detaching ends a recording; where there is none, it is no error.
         let command = if self.detach { "detach" } else { "stop" };
         let mut session = open_loaded(&jvm, command)?;
-        let reply = session.command(AgentOptions::new(command))?;
+        let reply = match session.command(AgentOptions::new(command)) {
+            Err(failure @ Failure::StillWriting { .. }) => self.end_later(&mut session, failure)?,
+            answered => answered?,
+        };
         let shown = reply.printable();
         shown.notes.iter().for_each(|note| terminal::note(note));
         if self.json {
@@ -74,6 +78,18 @@ impl Stop {
             printed.map_err(Failure::doing("cannot write to standard output"))?;
         }
         Ok(reply.exit_code)
+    }
+
+    /// Waits for the rest of the file, unless the disk does not answer. What detaching left in place is only known from its own answer.
+    fn end_later(&self, session: &mut Session, failure: Failure) -> Result<Reply, Failure> {
+        let mut writer = Writer::of(session.process());
+        let stopped = written::when_written(session, failure, || writer.gets_on())?;
+        if !self.detach {
+            return Ok(stopped);
+        }
+        let detached = session.command(AgentOptions::new("detach"))?;
+        let exit_code = stopped.exit_code.max(detached.exit_code);
+        Ok(Reply { in_place: detached.in_place, command: detached.command, exit_code, ..stopped })
     }
 
     fn text(&self, reply: &Reply, process: &Process) -> String {

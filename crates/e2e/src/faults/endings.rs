@@ -4,6 +4,7 @@ use super::stage::{eventually, refused, shows_owners, Stage};
 use super::Fault;
 use crate::guarded::Guarded;
 use crate::{tools, Problem};
+use serde_json::Value;
 use std::fs;
 use std::process::Command;
 use std::thread;
@@ -22,6 +23,7 @@ const EXITS: usize = 8;
 pub fn faults() -> Vec<Fault> {
     let mut faults: Vec<Fault> = [17, 21, 25].into_iter().map(exits_on_a_slow_disk).collect();
     faults.push(stops_on_a_slow_disk());
+    faults.push(stops_while_the_end_is_written());
     faults.push(records_on_a_slow_disk());
     faults.push(no_time_to_read());
     faults.push(stopped_client());
@@ -99,6 +101,28 @@ fn stops_on_a_slow_disk() -> Fault {
         stage.survives(&mut program)?;
         shows_owners(&stage.report(&file)?)?;
         Ok(seen)
+    })
+}
+
+fn stops_while_the_end_is_written() -> Fault {
+    let what = "`stop --detach` with no time for the end of the file (`stop_within=1`), while the disk is well";
+    let expected = "it waits until the file is complete, answers with all its events, and exits with 0";
+    Fault::new(GROUP, what, expected, |stage| {
+        let file = stage.name("late.jfr");
+        let agent = format!("-agentpath:{}=start,stop_within=1,file={file}", stage.tools.agent.display());
+        let mut program = stage.contended(17, &[&agent])?;
+        let pid = program.pid();
+        stage.await_contentions(&pid)?;
+        let said = stage.headway(["stop", "--detach", "--json", &pid])?;
+        let reply: Value = serde_json::from_str(&said.stdout).map_err(|error| format!("{error}: {}", said.all()))?;
+        let size = fs::metadata(&file)?.len();
+        let is_whole = reply["recording_bytes"] == size && reply.get("still_writing").is_none();
+        if said.code != Some(0) || !is_whole || !said.stderr.contains("still being written") {
+            return Err(format!("{size} bytes: {}", said.all()).into());
+        }
+        stage.survives(&mut program)?;
+        shows_owners(&stage.report(&file)?)?;
+        Ok("it waited; the recording is complete".to_owned())
     })
 }
 
