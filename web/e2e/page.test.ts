@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { duration } from "../src/text/units";
+import { duration, mean, percent } from "../src/text/units";
 import { breakdown, browser, open, report, scratch, serve, SIZE, summary, type Served } from "./stage";
 
 const place = scratch();
@@ -127,6 +127,20 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
     await offCpu.locator(".tablerow", { hasText: "request-6" }).waitFor();
     expect(await offCpu.innerText()).not.toBe(whole);
+    // All of the page is about the range, as the report of it.
+    interface Shortage { process: { corrected_ns: number; steal_ns: number; throttled_ns: number; run_queue_ns: number; runnable_share: number }; locks: { lock: string; blocked_ns: number; owner_no_cpu_ns: number }[] }
+    const { process: ready, locks } = summary<Shortage>("shop.jfr", ["--steal", "--from=8s", "--to=9s"]);
+    const offCpuNs = ready.steal_ns + Math.max(ready.throttled_ns, ready.run_queue_ns);
+    const { blocked_ns } = breakdown("shop.jfr", [], ["--from=8s", "--to=9s"]);
+    const card = page.locator(".card", { hasText: "CPU shortage in the chosen range" });
+    await expect.poll(() => card.locator(".lead").innerText()).toBe(
+      `Threads were ready to run, but had no CPU for ${duration(offCpuNs)} (${mean(offCpuNs / 1e9)} threads on average). This is ${percent(ready.runnable_share)} of the ${duration(ready.corrected_ns + offCpuNs)} in which they ran or were ready to run, and ${percent(offCpuNs / (offCpuNs + blocked_ns))} of the ${duration(offCpuNs + blocked_ns)} in which they had no CPU or were blocked on a lock (${duration(blocked_ns)}).`,
+    );
+    expect(await card.locator("dl").innerText()).toContain("6 of 10 periods");
+    const stock = locks.find(({ lock }) => lock.startsWith("Stock.lock"))!;
+    const line = page.getByLabel("Locks whose owner had no CPU").locator("tr", { hasText: "Stock.lock" });
+    expect(await line.innerText()).toMatch(new RegExp(`${duration(stock.blocked_ns)}\\s+${duration(stock.owner_no_cpu_ns)} `));
+    await page.getByRole("heading", { name: /^Threads on CPU.* in the chosen range$/ }).waitFor();
     // The same is said where the contention is looked at.
     await page.goto(`${address()}#/locks?lock=Stock&mode=longest.-total&range=8000000000-9000000000`);
     await page.locator("table a").first().click();

@@ -18,8 +18,8 @@ use ts_rs::TS;
 mod whole;
 
 pub use whole::{
-    Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread,
-    Steal, Transactions, Whole,
+    Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Ready, Spread,
+    Steal, StealWindow, Transactions, Whole,
 };
 
 /// What a row of the recording's table is about.

@@ -120,7 +120,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Owners groups={owners} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
-          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={noCpu?.get(lock) ?? 0} names={names} />
+          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
           <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />

@@ -291,10 +291,10 @@ export function Pauses({ stopped, total }: { stopped: number; total: number }) {
 function Cause({ owners, lock }: { owners: Groups; lock: number }) {
   const names = useNames(view.value.recording);
   const estimates = useEstimates(view.value.recording);
-  const noCpu = useNoCpu(view.value.recording)?.get(lock) ?? 0;
   const parts = partsOf(owners, lock);
   const { total } = parts;
   const [largest, ...others] = sharesOf(parts, noCpu);
+  const noCpu = Math.min(useNoCpu(view.value.recording)?.get(lock) ?? 0, total);
   if (!largest) return <>unknown</>;
   const isNoOwner = ({ what }: Share) => what === "hand-off" || what === "no-method" || what === "unknown";
   const withoutOwner = [largest, ...others].filter(isNoOwner);
@@ -319,7 +319,7 @@ function Cause({ owners, lock }: { owners: Groups; lock: number }) {
         return <small key={share.what} title={share.owner ? names.text(share.owner.method) : why}>{other[0]}{percent(share.time / total)}{estimate(share)}{other[1]}{name(share)}</small>;
       })}
       {noCpu > total / 100 && (
-        <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate for the whole recording">
+        <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate">
           {noCpuText(noCpu, total, [largest, ...others])}
         </small>
       )}
