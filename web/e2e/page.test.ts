@@ -83,6 +83,31 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("has no link on Overview and Incident that leads to a page without data", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
+    const settled = () => page.waitForFunction(() => document.querySelector("main [aria-busy]") === null && document.querySelector("main .card, main .empty") !== null);
+    const empty: string[] = [];
+    for (const from of ["overview", "incident", "incident?lock=%3DStock.lock", "incident?lock=%3Dcom.acme.shop.Orders"]) {
+      await page.goto(`${address()}#/${from}`);
+      await settled();
+      const links = await page.locator("main a[href^='#']").evaluateAll((all) => [...new Set(all.map((one) => one.getAttribute("href")!))]);
+      expect(links.length).toBeGreaterThan(4);
+      for (const link of links) {
+        await page.goto(`${address()}${link}`);
+        await settled();
+        const text = await page.locator("main").innerText();
+        if (/No blocked time|No call stack|No thread (was|parked)|None in this range|does not fit this recording|Nothing/.test(text)) empty.push(link);
+      }
+    }
+    expect(empty).toEqual([]);
+    // What an owner executed is not on the call stacks that a filter finds: the page says where it is.
+    await page.goto(`${address()}#/locks?method=Index.sort`);
+    await page.getByText("Owners executed it while they had a lock").getByRole("link", { name: "com.acme.shop.Index.sort" }).click();
+    await page.locator(".flame g.middle", { hasText: "Index.sort" }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("lets aspects be chosen and drills down to an owner's chain", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks`);
     await row(page, "Stock.lock").waitFor();

@@ -39,6 +39,8 @@ fn contract() -> String {
         Frame,
         Facts,
         Named,
+        Link,
+        Seen,
         Ledger,
         LedgerPart,
         WaitPlace,

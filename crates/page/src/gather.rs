@@ -225,7 +225,7 @@ impl Gather {
         facts.stacks_by_group = self.rows.table.by_group();
         facts.folded_threads = self.rows.table.folded().count() as u64;
         facts.stretches = self.rows.table.count_by_kind();
-        facts.links = links::of(&facts, &self.rows.names);
+        facts.links = links::of(&facts, &self.rows.names, self.rows.table.rows());
         Recording::new(facts, start, self.rows.names, self.rows.table, whole)
     }
 }

@@ -36,11 +36,11 @@ describe("what an owner did", () => {
   it("is the application's frame, with the JDK and the kernel below, and waiting apart", () => {
     const { running, waiting } = doingOf(samples([[2, "java", 5], [3, "native", 9], [1, "java", 4], [5, "native", 3], [0, "java", 1], [4, "waiting", 6]]), names);
     expect(running).toEqual([
-      { text: "app.Index.rebuild:7", total: 18, below: [{ text: "write [libc.so.6]:7", total: 9 }, { text: "java.util.TreeMap.put:7", total: 5 }] },
-      { text: "write [libc.so.6]:7", total: 3, below: [] },
-      { text: NO_FRAME, total: 1, below: [] },
+      { text: "app.Index.rebuild:7", method: "app.Index.rebuild", call: "", total: 18, below: [{ text: "write [libc.so.6]:7", total: 9 }, { text: "java.util.TreeMap.put:7", total: 5 }] },
+      { text: "write [libc.so.6]:7", method: "write [libc.so.6]", call: "", total: 3, below: [] },
+      { text: NO_FRAME, method: "", call: "", total: 1, below: [] },
     ]);
-    expect(waiting).toEqual([{ text: "app.Index.rebuild:7", total: 6, below: [{ text: "java.lang.Object.wait:7", total: 6 }] }]);
+    expect(waiting).toEqual([{ text: "app.Index.rebuild:7", method: "app.Index.rebuild", call: "java.lang.Object.wait", total: 6, below: [{ text: "java.lang.Object.wait:7", total: 6 }] }]);
   });
 });
 

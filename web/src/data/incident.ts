@@ -4,8 +4,9 @@ import { HOWS, KINDS, type Groups, type Kind, type Pressure, type Slice } from "
 import type { Range } from "./intervals";
 import type { Contention } from "./lanes";
 import type { NameBook } from "./names";
+import { actOf } from "./owning";
 import { linesOf } from "./pressure";
-import { isNative } from "../text/frames";
+import { CALLED_FROM } from "../text/owning";
 
 export interface Incident {
   lock: string;
@@ -31,6 +32,10 @@ export function incidentsOf(pressure: Pressure, names: NameBook, whole: number, 
 /** A line of the application, and the code below it that was executed. */
 export interface Executed {
   text: string;
+  /** Its method, by its whole name; empty if there is none. */
+  method: string;
+  /** What the application called there, where the owner was waiting in it. */
+  call: string;
   total: number;
   /** What of the JDK, of native libraries or the kernel ran below it, most time first. */
   below: { text: string; total: number }[];
@@ -53,14 +58,18 @@ export function doingOf(groups: Groups, names: NameBook): Doing {
   groups.value.forEach((how, at) => {
     const parent = groups.parent[at]!;
     if (parent < 0) return;
-    const into = HOWS[how] === "waiting" ? waiting : running;
-    const frames = names.chain(groups.value[parent]!);
-    const [leaf, own] = [frames[0], frames.find((frame) => isOwn(names, frame))];
-    const text = own === undefined ? (leaf === undefined ? NO_FRAME : names.frameText(leaf)) : names.frameText(own);
-    const spot = into.get(text) ?? { text, total: 0, below: [] };
-    into.set(text, spot);
+    const isWaiting = HOWS[how] === "waiting";
+    const into = isWaiting ? waiting : running;
+    const { leaf, own, called } = actOf(names.chain(groups.value[parent]!), names);
+    const shown = own ?? leaf;
+    const method = shown === undefined ? "" : names.text(names.frame(shown).method);
+    const text = shown === undefined ? NO_FRAME : names.frameText(shown);
+    const call = isWaiting && called !== undefined ? names.text(names.frame(called).method) : "";
+    const key = `${call} ${text}`;
+    const spot = into.get(key) ?? { text, method, call, total: 0, below: [] };
+    into.set(key, spot);
     spot.total += groups.total[at]!;
-    if (own === undefined || leaf === undefined || leaf === own) return;
+    if (leaf === undefined || called === undefined) return;
     const inner = names.frameText(leaf);
     const below = spot.below.find((one) => one.text === inner);
     if (below) below.total += groups.total[at]!;
@@ -69,15 +78,30 @@ export function doingOf(groups: Groups, names: NameBook): Doing {
   return { running: sorted(running), waiting: sorted(waiting) };
 }
 
-function isOwn(names: NameBook, id: number): boolean {
-  const { jdk, method } = names.frame(id);
-  return !jdk && !isNative(names.text(method));
-}
-
 function sorted(spots: Map<string, Executed>): Executed[] {
   const order = (a: { text: string; total: number }, b: { text: string; total: number }) => b.total - a.total || a.text.localeCompare(b.text);
   for (const spot of spots.values()) spot.below.sort(order);
   return [...spots.values()].sort(order);
+}
+
+/** A line of the application, with what it called. */
+export interface Spot {
+  text: string;
+  total: number;
+}
+
+/** Lines of the application that owners were in, most time first, each with what it called. */
+export function spotsOf(groups: Groups, names: NameBook): Spot[] {
+  const found = new Map<string, number>();
+  groups.value.forEach((chain, at) => {
+    if (groups.parent[at]! >= 0) return;
+    const { leaf, own, called } = actOf(names.chain(chain), names);
+    const shown = own ?? leaf;
+    const line = shown === undefined ? NO_FRAME : names.frameText(shown);
+    const text = called === undefined ? line : `${names.text(names.frame(called).method)}${CALLED_FROM}${line}`;
+    found.set(text, (found.get(text) ?? 0) + groups.total[at]!);
+  });
+  return [...found].map(([text, total]) => ({ text, total })).sort((a, b) => b.total - a.total || a.text.localeCompare(b.text));
 }
 
 /** Time in which an owner had the lock that others wanted, and waited itself. */

@@ -7,11 +7,12 @@ import { doingOf, incidentsOf, NO_FRAME, ownersOf, waitsOfOwners, type Executed,
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
-import type { Step } from "../state/address";
+import { ALL_STACKS, type Step } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
+import { insideOwners, waitsIn } from "../state/leading";
 import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
-import { notOwned, tooFew } from "../text/owning";
+import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew } from "../text/owning";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
@@ -120,7 +121,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Owners groups={owners} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
-          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} names={names} />
+          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
           <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
@@ -193,7 +194,7 @@ function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: 
   const lines: [time: number, line: ComponentChildren][] = known.map(({ first, second, total: all, stopped }) => [
     all - stopped,
     <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${names.threadText(first)} in ${names.text(second)}`}>
-      <a href={address({ thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread was blocked on itself"><code>{names.threadText(first)}</code></a> in{" "}
+      <a href={address({ ...ALL_STACKS, page: "threads", thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread did, over time"><code>{names.threadText(first)}</code></a> in{" "}
       {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
     </Line>,
   ]);
@@ -214,10 +215,12 @@ interface DoingsProps {
   samples: Contention[];
   hows: Groups;
   noCpu: number;
+  /** Of the lock. */
+  name: string;
   names: NameBook;
 }
 
-function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
+function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
   const doing = useMemo(() => doingOf(inside, names), [inside]);
   if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
@@ -226,7 +229,7 @@ function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
   const seen = seenOf(samples, inside.count, sampled / whole, names);
   const isEnough = suffice(seen);
   const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
-  const waiting = doing.waiting.reduce((sum, spot) => sum + spot.total, 0);
+  const waiting = doing.waiting.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
   const known = knowledgeOf(hows);
   const free = notOwned(known, "the blocked time");
   return (
@@ -234,14 +237,10 @@ function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
       {free !== "" && <p>{free}{isEnough && " The rest:"}</p>}
       {isEnough ? (
         <ol class="spots">
-          {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
+          {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} lock={name} />)}
           {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
-          {waiting > 0 && (
-            <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
-              not running (asleep, in I/O or waiting){doing.waiting[0]?.text !== NO_FRAME && " in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
-              {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
-            </Line>
-          )}
+          {doing.waiting.slice(0, MOST_ROWS).map((spot) => <WaitedIn key={`${spot.call} ${spot.text}`} spot={spot} whole={whole} lock={name} />)}
+          {waiting > 0 && <Line part={waiting / whole} kind="hint">{times(doing.waiting.length - MOST_ROWS, "more line")} ({NOT_RUNNING})</Line>}
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
@@ -257,11 +256,40 @@ function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
   );
 }
 
+interface SpotProps {
+  spot: Executed;
+  whole: number;
+  /** Name of the lock. */
+  lock: string;
+}
+
+/** A line of the application, which leads to the call stacks of owners with its method. */
+function Spot({ spot, lock }: Omit<SpotProps, "whole">) {
+  if (spot.method === "") return <>{spot.text}</>;
+  return (
+    <a href={address(insideOwners(spot.method, lock))} title={`Show what called ${spot.text} and what it called, while the owner had the lock`}>
+      <code>{split(spot.text)[1]}</code>
+    </a>
+  );
+}
+
+/** What the owner was in while it did not run. */
+function WaitedIn({ spot, whole, lock }: SpotProps) {
+  return (
+    <Line part={spot.total / whole} kind="notrunning" why={`${spot.call === "" ? "" : `${spot.call}${CALLED_FROM}`}${spot.text}: ${duration(spot.total)}`}>
+      {spot.method !== "" && "in "}
+      {spot.call !== "" && <><code>{split(spot.call)[1]}</code>{CALLED_FROM}</>}
+      <Spot spot={spot} lock={lock} />
+      <small>{NOT_RUNNING}</small>
+    </Line>
+  );
+}
+
 /** A line of the application, with what ran below it. */
-function Ran({ spot, whole }: { spot: Executed; whole: number }) {
+function Ran({ spot, whole, lock }: SpotProps) {
   return (
     <Line part={spot.total / whole} why={`${spot.text}: ${duration(spot.total)}`}>
-      <Method name={spot.text} />
+      <Spot spot={spot} lock={lock} />
       {spot.below.length > 0 && (
         <small class="cut" title={spot.below.map((one) => `${duration(one.total)} ${one.text}`).join("\n")}>
           {spot.below.slice(0, 2).map((one) => `${percent(one.total / whole)} ${split(one.text)[1]}`).join(", ")}
@@ -323,7 +351,11 @@ function Waited({ wait, known, name, names }: { wait: OwnWait; known: number; na
           {wait.lock > 0 && title !== name && <a href={address({ lock: `=${title}` })}>Show this incident</a>}
         </small>
       )}
-      {!blocked && line !== undefined && <small>in <Method name={names.frameText(line)} /></small>}
+      {!blocked && line !== undefined && (
+        <small>
+          in <a href={address({ ...waitsIn(names.text(names.frame(line).method), wait.kind === "wait"), thread: `=${names.thread(wait.owner).name}`, services: true })}><code>{split(names.frameText(line))[1]}</code></a>
+        </small>
+      )}
     </Line>
   );
 }

@@ -5,6 +5,7 @@ import { average, type Range } from "../data/intervals";
 import { cpusOf, linesOver, OFF_CPU, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { noCpuIn, offCpuOf, stealIn } from "../data/steal";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, withoutFilter } from "../state/asking";
+import type { View } from "../state/address";
 import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -115,7 +116,7 @@ function cpusText(steal: Taken): string {
 
 function OverTime({ steal }: { steal: Taken }) {
   const whole = useDuration();
-  const { made, query } = overTime(scopeOf(view.value, whole, MEASURED), ["kind"], 10, INTERVALS);
+  const { made, query } = overTime(scopeOf(ofThreads(view.value), whole, MEASURED), ["kind"], 10, INTERVALS);
   const answers = useAnswers(query);
   const series = useMemo(() => {
     if (!answers) return [];
@@ -142,6 +143,11 @@ function OverTime({ steal }: { steal: Taken }) {
   );
 }
 
+/** CPU times are of threads, whatever locks and methods there are: only the filter by thread applies. */
+function ofThreads(view: View): View {
+  return { ...view, lock: "", method: "" };
+}
+
 const ORDER: Kind[] = ["stolen", "throttled", "queued", "ran"];
 
 interface Row extends SpentRow {
@@ -156,8 +162,8 @@ function Threads() {
   const [tab = "", rest = ""] = view.value.mode.split(".");
   const single = tab === "threads";
   const by = single ? ("contender-thread" as const) : ("contender-group" as const);
-  const sparks = overTime(scopeOf(view.value, whole, OFF_CPU), [by], MOST, SPARKS);
-  const answers = useAnswers(grouping(scopeOf(view.value, whole, MEASURED), [by, "kind"], MOST), sparks.query);
+  const sparks = overTime(scopeOf(ofThreads(view.value), whole, OFF_CPU), [by], MOST, SPARKS);
+  const answers = useAnswers(grouping(scopeOf(ofThreads(view.value), whole, MEASURED), [by, "kind"], MOST), sparks.query);
   const rows = useMemo((): Row[] => {
     if (!answers) return [];
     const lines = linesOver(answers[1], sparks.made.intervals);
@@ -183,7 +189,7 @@ function Threads() {
       <div class="tabs" role="group" aria-label="Whose time">
         <button type="button" aria-pressed={!single} onClick={() => mode("groups")}>thread groups</button>
         <button type="button" aria-pressed={single} onClick={() => mode("threads")}>threads</button>
-        <span class="hint">in the chosen range and filter{view.value.services ? "" : ", without the JVM's own threads"}</span>
+        <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads"}</span>
       </div>
       {answers && rows.length === 0 ? (
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
