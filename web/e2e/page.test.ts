@@ -697,6 +697,25 @@ describe("the page in one file", () => {
     await context.close();
   });
 
+  it("says how long the VM was paused in the range, or that it was not", async () => {
+    const queue = report(place.file("queue.html"), ["queue.jfr"]);
+    interface Paused { pauses: { count: number; total_ns: number; max_ns: number }; duration_ns: number }
+    const said = (options: string[], where: string, length?: number) => {
+      const { pauses, duration_ns } = summary<Paused>("queue.jfr", options);
+      return `${pauses.count} garbage collection pauses${where}: ${duration(pauses.total_ns)} in total (${percent(pauses.total_ns / (length ?? duration_ns))} of the time), the longest ${duration(pauses.max_ns)}.`;
+    };
+    const { page, context, complaints } = await visit(`${queue}#/overview`);
+    const verdict = page.getByLabel("Verdict");
+    await verdict.getByText(said([], "")).waitFor();
+    await page.goto(`${queue}#/overview?range=1000000000-2000000000`);
+    await verdict.getByText(said(["--from=1s", "--to=2s"], " in the chosen range", 1e9)).waitFor();
+    await page.goto(`${file}#/overview?range=1000000000-2000000000`);
+    await page.reload();
+    await verdict.getByText("No garbage collection pause in the chosen range.").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows source lines where sources were given", async () => {
     const { page, context } = await visit(`${file}#/locks`);
     await page.getByText("for (var row : rows) index(row);").waitFor();

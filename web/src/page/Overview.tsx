@@ -3,12 +3,13 @@ import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
-import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource, withoutFilter } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { viewOf, waitsIn } from "../state/leading";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { noCpuText, SHARE_WORDS } from "../text/owning";
+import { pausesText } from "../text/pauses";
 import { pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
@@ -70,8 +71,18 @@ function Verdict({ facts }: { facts: Facts }) {
       </p>
       {facts.selection && <p class="hint">{facts.selection}</p>}
       <ThreadTime facts={facts} />
+      <VmPauses facts={facts} />
     </section>
   );
+}
+
+/** How long the VM was paused in the range, where the recording knows. */
+function VmPauses({ facts }: { facts: Facts }) {
+  const whole = useDuration();
+  const answers = useAnswers(grouping(withoutFilter(view.value, whole, ["paused"]), ["kind"], 1));
+  if (!answers) return <p class="hint" aria-busy="true" />;
+  const text = pausesText(facts, answers[0], rangeOf(view.value, whole), view.value.range !== null);
+  return text === "" ? null : <p class="hint">{text}</p>;
 }
 
 /** The ledger as one bar. */
