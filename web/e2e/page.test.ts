@@ -319,6 +319,17 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("says by which factor each row changed, and how long each side is", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/compare?mode=lock-name.-factor`);
+    await row(page, "Stock.lock").waitFor();
+    const [, before, after, , factor] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
+    expect([before, after]).toEqual([expect.stringContaining("/s"), expect.stringContaining("/s")]);
+    expect(factor).toMatch(/^×0\.\d\d$/);
+    expect(await page.locator(".sides").innerText()).toContain("10.8 s long, start-up (1.20 s) left out");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("follows the arrow from a blocked thread to its owner, and on to the root", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks?by=lock&mode=longest.-total&lock=Orders`);
     await page.locator("table a").first().click();
@@ -513,7 +524,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const label = async (text: string) => (await page.locator(".flame g", { hasText: text }).first().getAttribute("aria-label"))!;
     await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
     // One lock, one method that waits for it: the same rates as in the table.
-    const [, before, after, , noise] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
+    const [, before, after, , , noise] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
     expect(await label("Stock.reserve")).toContain(`${before} before, ${after} after, less (noise ${noise})`);
     const width = async () => (await page.locator(".flame g", { hasText: "Orders.place" }).locator("rect").boundingBox())!.width;
     const now = await width();

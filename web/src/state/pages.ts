@@ -35,7 +35,7 @@ export const COLUMNS = {
   waits: ["name", "line", "count", "total", "average", "max", "threads", "ended"],
   spent: ["name", "line", "ran", "stolen", "throttled", "queued", "offCpu", "share"],
   transactions: ["name", "line", "count", "p50", "p99", "max", "wall", "cpu", "blocked", "parked", "waited", "stolen", "throttled", "queued", "offCpu", "offCpu99"],
-  changes: ["name", "before", "after", "size", "noise", "verdict"],
+  changes: ["name", "before", "after", "size", "factor", "noise", "verdict"],
 } as const;
 /** A column of a table: that of *Locks*, the calling context tree, ... */
 export type ColumnOf<Table extends keyof typeof COLUMNS> = (typeof COLUMNS)[Table][number];
