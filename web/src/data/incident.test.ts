@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HOWS, KINDS, type Groups, type How, type Kind } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
-import { doingOf, NO_FRAME, ownersOf, waitsOfOwners } from "./incident";
+import { doingOf, NO_FRAME, ownersOf, waitsOfOwners, worstOf, type Incident } from "./incident";
 import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
@@ -42,6 +42,13 @@ describe("what an owner did", () => {
     ]);
     expect(waiting).toEqual([{ text: "app.Index.rebuild:7", method: "app.Index.rebuild", call: "java.lang.Object.wait", total: 6, below: [{ text: "java.lang.Object.wait:7", total: 6 }] }]);
   });
+});
+
+it("the worst phase is opened only if its lock was clearly more contended in it", () => {
+  const phase = (mean: number, usual: number) => ({ mean, usual }) as Incident;
+  expect(worstOf([phase(0.48, 0.13), phase(0.9, 0.1)])?.mean).toBe(0.48);
+  expect(worstOf([phase(0.2, 0.13), phase(0.9, 0.1)])).toBeNull();
+  expect(worstOf([])).toBeNull();
 });
 
 describe("what an owner waited for", () => {

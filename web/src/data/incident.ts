@@ -13,6 +13,8 @@ export interface Incident {
   range: Range;
   /** Part of the running time of all threads that went into acquiring the lock. */
   mean: number;
+  /** The same of the lock in the whole recording. */
+  usual: number;
   acquiring: string;
   owner: string;
 }
@@ -22,11 +24,20 @@ const MOST_LOCKS = 50;
 /** The phases of a recording, those that took most time first. */
 export function incidentsOf(pressure: Pressure, names: NameBook, whole: number, most: number): Incident[] {
   const lines = linesOf(pressure, names, "", { from: 0, to: whole }, MOST_LOCKS);
-  const found = lines.flatMap(({ label, phases }) =>
-    phases.map(({ from, to, mean, acquiring, owner }) => ({ lock: label, range: { from, to: Math.min(to, whole) }, mean, acquiring, owner })),
+  const found = lines.flatMap(({ label, mean: usual, phases }) =>
+    phases.map(({ from, to, mean, acquiring, owner }) => ({ lock: label, range: { from, to: Math.min(to, whole) }, mean, usual, acquiring, owner })),
   );
   const weight = ({ range, mean }: Incident) => mean * (range.to - range.from);
   return found.sort((a, b) => weight(b) - weight(a)).slice(0, most);
+}
+
+/** So many times the pressure of the whole recording is clearly more. */
+const CLEARLY = 2;
+
+/** The worst of some phases, if its lock was clearly more contended in it than in the recording as a whole. */
+export function worstOf(phases: Incident[]): Incident | null {
+  const [worst] = phases;
+  return worst !== undefined && worst.mean >= CLEARLY * worst.usual ? worst : null;
 }
 
 /** A line of the application, and the code below it that was executed. */

@@ -1,16 +1,17 @@
 // One incident on one screen: who was blocked, who had the lock, what the owner executed, and
 // what the owner waited for itself. The range and filter of the page choose it, or a phase.
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Groups, Kind } from "../data/contract";
-import { doingOf, incidentsOf, NO_FRAME, ownersOf, waitsOfOwners, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
+import { doingOf, incidentsOf, NO_FRAME, ownersOf, waitsOfOwners, worstOf, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
-import { ALL_STACKS, type Step } from "../state/address";
+import { ALL_STACKS, isFiltered, NO_FILTER, type Step, type View } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { insideOwners, waitsIn } from "../state/leading";
-import { address, show, view } from "../state/view";
+import { WHOLE } from "../state/pages";
+import { address, problems, show, view } from "../state/view";
 import { split } from "../text/frames";
 import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew } from "../text/owning";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
@@ -48,12 +49,34 @@ export function Incident() {
   );
 }
 
+/** The view of a phase. */
+function only({ range, lock }: Phase): Partial<View> {
+  return { range, lock: `=${lock}`, mode: "" };
+}
+
+/**
+ * Opens the page on a phase, unless the address says what to show; then the address says so, too. Whatever is chosen
+ * later stays. `phase` is undefined while it is not known, and null if there is none.
+ */
+function useOpening(phase: Phase | null | undefined) {
+  const isOpen = useRef(false);
+  const isChosen = view.value.range !== null || isFiltered(view.value) || view.value.mode === WHOLE || problems.value.length > 0;
+  useEffect(() => {
+    if (isChosen) isOpen.current = true;
+    if (isChosen || phase === undefined) return;
+    if (!isOpen.current && phase !== null) show(only(phase), false);
+    else if (isOpen.current) show({ mode: WHOLE }, false);
+    isOpen.current = true;
+  }, [isChosen, phase]);
+}
+
 /** Phases of the recording to choose from, worst first. */
 function Phases() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
   const phases = useMemo(() => (answers ? incidentsOf(answers[0].whole.pressure, names, whole, MOST_PHASES) : []), [answers]);
+  useOpening(answers ? worstOf(phases) : undefined);
   if (!answers) return null;
   const chosen = ({ range, lock }: Phase) => view.value.range?.from === range.from && view.value.range.to === range.to && view.value.lock === `=${lock}`;
   return (
@@ -63,8 +86,9 @@ function Phases() {
         <p class="empty">No interval with much contention. Choose a time range above.</p>
       ) : (
         <div class="tabs" role="group" aria-label="Phases, worst first">
+          <button type="button" aria-pressed={view.value.range === null && !isFiltered(view.value)} onClick={() => show({ ...NO_FILTER, range: null, mode: WHOLE })}>whole recording</button>
           {phases.map((phase) => (
-            <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show({ range: phase.range, lock: `=${phase.lock}` })}
+            <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show(only(phase))}
               title={`mean pressure of ${phase.lock}: ${percent(phase.mean)}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} was blocked` : ""}`}>
               {interval(phase.range, whole)} <b>{phase.lock}</b> pressure {percent(phase.mean)}
             </button>
