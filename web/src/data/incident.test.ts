@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HOWS, KINDS, type Groups, type How, type Kind } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
-import { doingOf, NO_FRAME, ownersOf, waitsOfOwners, worstOf, type Incident } from "./incident";
+import { doingOf, NO_FRAME, ownersOf, together, waitsOfOwners, worstOf, type Incident } from "./incident";
 import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
@@ -41,6 +41,7 @@ describe("what an owner did", () => {
       { text: NO_FRAME, method: "", call: "", total: 1, below: [] },
     ]);
     expect(waiting).toEqual([{ text: "app.Index.rebuild:7", method: "app.Index.rebuild", call: "java.lang.Object.wait", total: 6, below: [{ text: "java.lang.Object.wait:7", total: 6 }] }]);
+    expect(together({ running, waiting }).map(({ spot, isWaiting }) => [spot.total, isWaiting])).toEqual([[18, false], [6, true], [3, false], [1, false]]);
   });
 });
 

@@ -89,6 +89,12 @@ export function doingOf(groups: Groups, names: NameBook): Doing {
   return { running: sorted(running), waiting: sorted(waiting) };
 }
 
+/** Where owners were, running or waiting, most time first. */
+export function together({ running, waiting }: Doing): { spot: Executed; isWaiting: boolean }[] {
+  const all = [...running.map((spot) => ({ spot, isWaiting: false })), ...waiting.map((spot) => ({ spot, isWaiting: true }))];
+  return all.sort((a, b) => b.spot.total - a.spot.total);
+}
+
 function sorted(spots: Map<string, Executed>): Executed[] {
   const order = (a: { text: string; total: number }, b: { text: string; total: number }) => b.total - a.total || a.text.localeCompare(b.text);
   for (const spot of spots.values()) spot.below.sort(order);

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Groups, Kind } from "../data/contract";
-import { doingOf, incidentsOf, NO_FRAME, ownersOf, waitsOfOwners, worstOf, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
+import { doingOf, incidentsOf, NO_FRAME, ownersOf, together, waitsOfOwners, worstOf, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
@@ -246,14 +246,13 @@ interface DoingsProps {
 
 function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
-  const doing = useMemo(() => doingOf(inside, names), [inside]);
+  const spots = useMemo(() => together(doingOf(inside, names)), [inside]);
   if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
   const weighted = isWeighted(inside, opening.recordings[view.value.recording]);
   const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
   const seen = seenOf(samples, inside.count, sampled / whole, names);
   const isEnough = suffice(seen);
-  const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
-  const waiting = doing.waiting.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
+  const rest = spots.slice(MOST_ROWS).reduce((sum, { spot }) => sum + spot.total, 0);
   const known = knowledgeOf(hows);
   const free = notOwned(known, "the blocked time");
   return (
@@ -261,10 +260,11 @@ function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
       {free !== "" && <p>{free}{isEnough && " The rest:"}</p>}
       {isEnough ? (
         <ol class="spots">
-          {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} lock={name} />)}
-          {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
-          {doing.waiting.slice(0, MOST_ROWS).map((spot) => <WaitedIn key={`${spot.call} ${spot.text}`} spot={spot} whole={whole} lock={name} />)}
-          {waiting > 0 && <Line part={waiting / whole} kind="hint">{times(doing.waiting.length - MOST_ROWS, "more line")} ({NOT_RUNNING})</Line>}
+          {spots.slice(0, MOST_ROWS).map(({ spot, isWaiting }) => {
+            const Row = isWaiting ? WaitedIn : Ran;
+            return <Row key={`${isWaiting} ${spot.call} ${spot.text}`} spot={spot} whole={whole} lock={name} />;
+          })}
+          {rest > 0 && <Line part={rest / whole} kind="hint">{times(spots.length - MOST_ROWS, "more line")}</Line>}
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
