@@ -708,68 +708,6 @@ describe("the page in one file", () => {
     await context.close();
   });
 
-  it("says why a verdict per second differs from that per CPU second", async () => {
-    const { page, context, complaints } = await visit(`${report(place.file("scarce.html"), ["shop.jfr", "scarce.jfr"])}#/compare`);
-    const said = page.getByText(/^The units disagree: Stock\.lock is better per second, but (worse|within noise) per CPU second/);
-    await said.waitFor();
-    expect(await said.innerText()).toMatch(/The application used 4\d % less CPU time per second: 0\.8\d CPUs on average before, 0\.48 after\.$/);
-    await page.goto(`${file}#/compare`);
-    await page.reload();
-    await row(page, "Stock.lock").waitFor();
-    expect(await page.getByText("The units disagree").count()).toBe(0);
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
-
-  it("opens Incident on a phase that is clearly worse than the rest, unless the address says what to show", async () => {
-    const phase = report(place.file("phase.html"), ["phase.jfr"]);
-    const { page, context, complaints } = await visit(`${phase}#/overview`);
-    await page.getByRole("link", { name: "Incident", exact: true }).click();
-    await page.waitForFunction(() => location.hash === "#/incident?range=4000000000-7000000000&lock=%3DStock.lock");
-    const sentence = page.getByLabel("The incident", { exact: true }).locator(".sentence");
-    await expect.poll(() => sentence.innerText()).toContain("from 4.00 s to 7.00 s");
-    // One click shows all of it, and a reload the same.
-    await page.getByRole("button", { name: "whole recording" }).click();
-    await expect.poll(() => sentence.innerText()).toContain("from 0.00 s to 12.00 s");
-    await page.reload();
-    await expect.poll(() => sentence.innerText()).toContain("from 0.00 s to 12.00 s");
-    await page.getByRole("button", { name: /Stock.lock/ }).first().click();
-    await page.getByRole("button", { name: "Show all" }).click();
-    await page.waitForFunction(() => location.hash === "#/incident?mode=whole");
-    for (const said of ["range=1000000000-5000000000", "lock=%3Dcom.acme.shop.Orders", "thread=request-1"]) {
-      await page.goto(`${phase}#/incident?${said}`);
-      await page.reload();
-      await sentence.waitFor();
-      expect(new URL(page.url()).hash).toBe(`#/incident?${said}`);
-    }
-    // Contention that lasts is no phase to open.
-    await page.goto(`${file}#/incident`);
-    await page.reload();
-    await sentence.waitFor();
-    await expect.poll(() => sentence.innerText()).toContain("from 0.00 s to 12.00 s");
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
-
-  it("says how long the VM was paused in the range, or that it was not", async () => {
-    const queue = report(place.file("queue.html"), ["queue.jfr"]);
-    interface Paused { pauses: { count: number; total_ns: number; max_ns: number }; duration_ns: number }
-    const said = (options: string[], where: string, length?: number) => {
-      const { pauses, duration_ns } = summary<Paused>("queue.jfr", options);
-      return `${pauses.count} garbage collection pauses${where}: ${duration(pauses.total_ns)} in total (${percent(pauses.total_ns / (length ?? duration_ns))} of the time), the longest ${duration(pauses.max_ns)}.`;
-    };
-    const { page, context, complaints } = await visit(`${queue}#/overview`);
-    const verdict = page.getByLabel("Verdict");
-    await verdict.getByText(said([], "")).waitFor();
-    await page.goto(`${queue}#/overview?range=1000000000-2000000000`);
-    await verdict.getByText(said(["--from=1s", "--to=2s"], " in the chosen range", 1e9)).waitFor();
-    await page.goto(`${file}#/overview?range=1000000000-2000000000`);
-    await page.reload();
-    await verdict.getByText("No garbage collection pause in the chosen range.").waitFor();
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
-
   it("shows source lines where sources were given", async () => {
     const { page, context } = await visit(`${file}#/locks`);
     await page.getByText("for (var row : rows) index(row);").waitFor();
