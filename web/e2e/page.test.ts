@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { duration } from "../src/text/units";
+import { duration, mean, percent } from "../src/text/units";
 import { breakdown, browser, open, report, scratch, serve, SIZE, summary, type Served } from "./stage";
 
 const place = scratch();
@@ -83,6 +83,31 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("has no link on Overview and Incident that leads to a page without data", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
+    const settled = () => page.waitForFunction(() => document.querySelector("main [aria-busy]") === null && document.querySelector("main .card, main .empty") !== null);
+    const empty: string[] = [];
+    for (const from of ["overview", "incident", "incident?lock=%3DStock.lock", "incident?lock=%3Dcom.acme.shop.Orders"]) {
+      await page.goto(`${address()}#/${from}`);
+      await settled();
+      const links = await page.locator("main a[href^='#']").evaluateAll((all) => [...new Set(all.map((one) => one.getAttribute("href")!))]);
+      expect(links.length).toBeGreaterThan(4);
+      for (const link of links) {
+        await page.goto(`${address()}${link}`);
+        await settled();
+        const text = await page.locator("main").innerText();
+        if (/No blocked time|No call stack|No thread (was|parked)|None in this range|does not fit this recording|Nothing/.test(text)) empty.push(link);
+      }
+    }
+    expect(empty).toEqual([]);
+    // What an owner executed is not on the call stacks that a filter finds: the page says where it is.
+    await page.goto(`${address()}#/locks?method=Index.sort`);
+    await page.getByText("Owners executed it while they had a lock").getByRole("link", { name: "com.acme.shop.Index.sort" }).click();
+    await page.locator(".flame g.middle", { hasText: "Index.sort" }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("lets aspects be chosen and drills down to an owner's chain", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks`);
     await row(page, "Stock.lock").waitFor();
@@ -127,6 +152,20 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
     await offCpu.locator(".tablerow", { hasText: "request-6" }).waitFor();
     expect(await offCpu.innerText()).not.toBe(whole);
+    // All of the page is about the range, as the report of it.
+    interface Shortage { process: { corrected_ns: number; steal_ns: number; throttled_ns: number; run_queue_ns: number; runnable_share: number }; locks: { lock: string; blocked_ns: number; owner_no_cpu_ns: number }[] }
+    const { process: ready, locks } = summary<Shortage>("shop.jfr", ["--steal", "--from=8s", "--to=9s"]);
+    const offCpuNs = ready.steal_ns + Math.max(ready.throttled_ns, ready.run_queue_ns);
+    const { blocked_ns } = breakdown("shop.jfr", [], ["--from=8s", "--to=9s"]);
+    const card = page.locator(".card", { hasText: "CPU shortage in the chosen range" });
+    await expect.poll(() => card.locator(".lead").innerText()).toBe(
+      `Threads were ready to run, but had no CPU for ${duration(offCpuNs)} (${mean(offCpuNs / 1e9)} threads on average). This is ${percent(ready.runnable_share)} of the ${duration(ready.corrected_ns + offCpuNs)} in which they ran or were ready to run, and ${percent(offCpuNs / (offCpuNs + blocked_ns))} of the ${duration(offCpuNs + blocked_ns)} in which they had no CPU or were blocked on a lock (${duration(blocked_ns)}).`,
+    );
+    expect(await card.locator("dl").innerText()).toContain("6 of 10 periods");
+    const stock = locks.find(({ lock }) => lock.startsWith("Stock.lock"))!;
+    const line = page.getByLabel("Locks whose owner had no CPU").locator("tr", { hasText: "Stock.lock" });
+    expect(await line.innerText()).toMatch(new RegExp(`${duration(stock.blocked_ns)}\\s+${duration(stock.owner_no_cpu_ns)} `));
+    await page.getByRole("heading", { name: /^Threads on CPU.* in the chosen range$/ }).waitFor();
     // The same is said where the contention is looked at.
     await page.goto(`${address()}#/locks?lock=Stock&mode=longest.-total&range=8000000000-9000000000`);
     await page.locator("table a").first().click();
@@ -276,6 +315,17 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.waitForFunction(() => location.hash.includes("lock=%3DStock.lock"));
     await page.setViewportSize({ width: 800, height: 900 });
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("says by which factor each row changed, and how long each side is", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/compare?mode=lock-name.-factor`);
+    await row(page, "Stock.lock").waitFor();
+    const [, before, after, , factor] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
+    expect([before, after]).toEqual([expect.stringContaining("/s"), expect.stringContaining("/s")]);
+    expect(factor).toMatch(/^×0\.\d\d$/);
+    expect(await page.locator(".sides").innerText()).toContain("10.8 s long, start-up (1.20 s) left out");
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -474,7 +524,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const label = async (text: string) => (await page.locator(".flame g", { hasText: text }).first().getAttribute("aria-label"))!;
     await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
     // One lock, one method that waits for it: the same rates as in the table.
-    const [, before, after, , noise] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
+    const [, before, after, , , noise] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
     expect(await label("Stock.reserve")).toContain(`${before} before, ${after} after, less (noise ${noise})`);
     const width = async () => (await page.locator(".flame g", { hasText: "Orders.place" }).locator("rect").boundingBox())!.width;
     const now = await width();

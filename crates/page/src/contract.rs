@@ -15,11 +15,13 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 use ts_rs::TS;
 
+mod link;
 mod whole;
 
+pub use link::{Link, Named, Seen};
 pub use whole::{
-    Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread,
-    Steal, Transactions, Whole,
+    Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Ready, Spread,
+    Steal, StealWindow, Transactions, Whole,
 };
 
 /// What a row of the recording's table is about.
@@ -589,7 +591,7 @@ pub struct Facts {
     #[serde(default)]
     pub waits: Vec<WaitPlace>,
     /// What the names of code in the verdict and the findings are names of.
-    pub links: Vec<(String, Named)>,
+    pub links: Vec<Link>,
     /// What matters, dearest first.
     pub findings: Vec<Finding>,
     /// What is missing.
@@ -612,19 +614,6 @@ pub struct Facts {
     pub stacks_by_group: bool,
     /// Threads whose short contentions are in the sum of the others of their group.
     pub folded_threads: u64,
-}
-
-/// What a name in a sentence is the name of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(TS))]
-#[serde(rename_all = "lowercase")]
-pub enum Named {
-    /// A lock.
-    Lock,
-    /// A thread, or a group of threads.
-    Thread,
-    /// A method.
-    Method,
 }
 
 /// Where the time of the application's threads went, in the whole recording.

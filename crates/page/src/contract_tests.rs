@@ -39,6 +39,8 @@ fn contract() -> String {
         Frame,
         Facts,
         Named,
+        Link,
+        Seen,
         Ledger,
         LedgerPart,
         WaitPlace,
@@ -54,7 +56,7 @@ fn contract() -> String {
 fn whole() -> String {
     let head = format!("{HEAD}import type {{ Aspect }} from \"./contract\";\n");
     let text = declared!(head, Whole, Estimates, Pressure, LockPressure, Phase, ParkStatistics, Blocker, Steal);
-    declared!(text, Machine, Quota, Spent, Transactions, Spread, NameHeldOff)
+    declared!(text, Machine, Quota, Ready, StealWindow, Transactions, Spread, NameHeldOff)
 }
 
 fn json(values: &impl serde::Serialize) -> String {

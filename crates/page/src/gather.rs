@@ -1,6 +1,7 @@
 //! From events to a [`Recording`] that answers queries.
 
 use crate::contract::{Facts, How, Kind};
+use crate::held_off::HeldOff;
 use crate::measured::{Interval, Measured};
 use crate::names::Names;
 use crate::recording::Recording;
@@ -20,6 +21,8 @@ use rustc_hash::FxHashMap;
 const MOST_WINDOWS: usize = 2048;
 /// Measured intervals of all threads together.
 const MOST_INTERVALS: usize = 100_000;
+/// Sums of time in which owners of locks had no CPU.
+const MOST_HELD_OFF: usize = 50_000;
 
 /// Takes in a recording's events.
 #[derive(Debug)]
@@ -40,6 +43,7 @@ struct Rows {
     names: Names,
     table: Table,
     measured: Measured,
+    held_off: HeldOff,
     start: Option<TimeNs>,
     /// By `HolderId::index`.
     holders: Vec<Option<OwnerIds>>,
@@ -209,7 +213,8 @@ impl Gather {
         self.rows.measured.mark(&mut self.rows.table);
         let start = self.rows.start.unwrap_or(end);
         self.parks.settle(TimeNs(u64::MAX));
-        let (pressure, steal) = (report.pressure.as_ref(), report.steal.as_ref());
+        let pressure = report.pressure.as_ref();
+        let steal = report.steal.as_ref().map(|steal| (steal, &self.rows.held_off));
         let mut whole = whole::of(pressure, steal, &self.parks, (start, end), &mut self.rows.names);
         whole.estimates = Box::new(estimates::of(&report.rows, &self.rows.names));
         let mut facts = facts::of(facts, &report);
@@ -220,7 +225,7 @@ impl Gather {
         facts.stacks_by_group = self.rows.table.by_group();
         facts.folded_threads = self.rows.table.folded().count() as u64;
         facts.stretches = self.rows.table.count_by_kind();
-        facts.links = links::of(&facts, &self.rows.names);
+        facts.links = links::of(&facts, &self.rows.names, self.rows.table.rows());
         Recording::new(facts, start, self.rows.names, self.rows.table, whole)
     }
 }
@@ -228,7 +233,8 @@ impl Gather {
 impl Rows {
     fn new(rows: usize, names: Names) -> Rows {
         let measured = Measured::new(MOST_INTERVALS);
-        Rows { names, table: Table::new(rows), measured, start: None, holders: Vec::new() }
+        let held_off = HeldOff::new(MOST_HELD_OFF);
+        Rows { names, table: Table::new(rows), measured, held_off, start: None, holders: Vec::new() }
     }
 
     fn make_room(&mut self) {
@@ -447,6 +453,12 @@ impl StretchSink for Rows {
         };
         let thread = self.names.thread(e.thread);
         self.measured.add(thread, interval);
+    }
+
+    fn owner_no_cpu(&mut self, lock: LockId, (from, to): (TimeNs, TimeNs), ns: f64) {
+        let origin = self.start.unwrap_or(from);
+        let since = |time: TimeNs| time.max(origin).since(origin).0;
+        self.held_off.add(self.names.lock(lock), since(from), since(to), ns);
     }
 
     fn park_wait(&mut self, e: &ParkWait) {

@@ -29,6 +29,7 @@ mod beginning;
 mod estimates;
 mod facts;
 mod group;
+mod held_off;
 mod keys;
 mod lanes;
 mod links;

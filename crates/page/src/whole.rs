@@ -1,10 +1,11 @@
 //! What the analyses of the whole recording say, in the page's words.
 
 use crate::contract::{
-    self, Blocker, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
-    Transactions, Whole,
+    self, Blocker, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Ready, Spread, Steal,
+    StealWindow, Transactions, Whole,
 };
 use crate::estimates;
+use crate::held_off::{self, HeldOff};
 use crate::names::{bounded, Mentioned, Names};
 use headway_analysis::park::statistics::{BlockerStatistics, ParkTally};
 use headway_analysis::pressure::pressure_report::{LockPressure as ReportedLock, PhaseReport, PressureReport};
@@ -18,7 +19,7 @@ const MOST: usize = 300;
 /// Everything that is known; `start` is the recording's.
 pub(crate) fn of(
     pressure: Option<&PressureReport>,
-    steal: Option<&StealReport>,
+    steal: Option<(&StealReport, &HeldOff)>,
     parks: &ParkTally,
     (start, end): (TimeNs, TimeNs),
     names: &mut Names,
@@ -26,7 +27,7 @@ pub(crate) fn of(
     Whole {
         pressure: pressure.map(|report| of_pressure(report, names)).unwrap_or_default(),
         parks: of_parks(parks, start, end, names),
-        steal: steal.map(|steal| of_steal(steal, names)),
+        steal: steal.map(|(steal, held_off)| of_steal(steal, held_off, names)),
         ..Whole::default()
     }
 }
@@ -105,14 +106,14 @@ fn of_parks(tally: &ParkTally, start: TimeNs, end: TimeNs, names: &mut Names) ->
     ParkStatistics { execution_ns: execution.0, blockers: shown.iter().map(blocker).collect(), left_out }
 }
 
-fn of_steal(steal: &StealReport, names: &mut Names) -> Steal {
+fn of_steal(steal: &StealReport, held_off: &HeldOff, names: &mut Names) -> Steal {
     Steal {
         accounting: steal.accounting.to_owned(),
         intervals: steal.intervals,
         covered_ns: steal.covered_ns,
         refined_intervals: steal.refined_intervals,
         run_queue_known: steal.run_queue_known,
-        machine: Machine { busy: steal.machine.busy_ns, stolen: steal.machine.steal_ns, idle: steal.machine.idle_ns },
+        machine: machine(&steal.machine),
         quota: steal.quota.map(|quota| Quota {
             quota: quota.quota_ns,
             period: quota.period_ns,
@@ -120,14 +121,21 @@ fn of_steal(steal: &StealReport, names: &mut Names) -> Steal {
             throttled_periods: quota.throttled_periods,
             throttled: quota.throttled_ns,
         }),
-        process: spent(&steal.process),
+        process: Ready {
+            corrected: steal.process.corrected_ns,
+            stolen: steal.process.steal_ns,
+            throttled: steal.process.throttled_ns,
+            queued: steal.process.run_queue_ns,
+        },
+        windows: steal.windows.iter().map(|window| of_window(window, steal.corrects())).collect(),
         transactions: steal.transactions.iter().take(MOST).map(transactions).collect(),
-        lock_names: by_name(&steal.locks, names),
+        lock_interval_ns: held_off.length_ns(),
+        lock_names: by_name(&steal.locks, held_off, names),
     }
 }
 
 /// What locks of the same name have together, those with most of it first.
-fn by_name(locks: &[steal_report::HeldOff], names: &mut Names) -> Vec<NameHeldOff> {
+fn by_name(locks: &[steal_report::HeldOff], held_off: &HeldOff, names: &mut Names) -> Vec<NameHeldOff> {
     let mut by: BTreeMap<u32, u64> = BTreeMap::new();
     for lock in locks {
         let place = names.lock(lock.id) as usize;
@@ -135,19 +143,36 @@ fn by_name(locks: &[steal_report::HeldOff], names: &mut Names) -> Vec<NameHeldOf
             *by.entry(lock_name).or_default() += lock.owner_no_cpu_ns;
         }
     }
-    let mut by: Vec<NameHeldOff> = by.into_iter().map(|(name, off_cpu)| NameHeldOff { name, off_cpu }).collect();
+    let when = held_off.by(|lock| names.locks().get(lock as usize).map_or(0, |lock| lock.title));
+    let when = |name: u32, off_cpu| held_off::divide(off_cpu, when.get(&name).map_or(&[], Vec::as_slice));
+    let of_name = |(name, off_cpu)| NameHeldOff { name, off_cpu, when: when(name, off_cpu) };
+    let mut by: Vec<NameHeldOff> = by.into_iter().map(of_name).collect();
     by.sort_by_key(|lock| std::cmp::Reverse(lock.off_cpu));
     by
 }
 
-fn spent(totals: &steal_report::Totals) -> Spent {
-    Spent {
-        cpu: totals.cpu_ns,
-        corrected: totals.corrected_ns,
-        stolen: totals.steal_ns,
-        throttled: totals.throttled_ns,
-        queued: totals.run_queue_ns,
-        off_cpu_share: totals.runnable_share,
+fn machine(totals: &steal_report::MachineTotals) -> Machine {
+    Machine { busy: totals.busy_ns, stolen: totals.steal_ns, idle: totals.idle_ns }
+}
+
+/// `corrects`: stolen time is in the CPU times.
+fn of_window(window: &steal_report::Window, corrects: bool) -> StealWindow {
+    let counted_twice = if corrects { window.steal_ns } else { 0 };
+    StealWindow {
+        from: window.start_ns,
+        to: window.start_ns + window.duration_ns,
+        intervals: window.intervals,
+        refined: window.refined_intervals,
+        machine: machine(&window.machine),
+        periods: window.quota.periods,
+        throttled_periods: window.quota.throttled_periods,
+        throttled: window.quota.throttled_ns,
+        process: Ready {
+            corrected: window.cpu_ns.saturating_sub(counted_twice),
+            stolen: window.steal_ns,
+            throttled: window.throttled_ns,
+            queued: window.run_queue_ns,
+        },
     }
 }
 

@@ -87,6 +87,29 @@ function changeOf(name: string, before: Rate, after: Rate): Change {
   return { name, before, after, difference, noise, verdict };
 }
 
+/** A change whose verdict depends on the unit. */
+export interface Disagreement {
+  name: string;
+  perSecond: Change["verdict"];
+  perCpuSecond: Change["verdict"];
+  /** The noise as a part of the change, in the unit in which the change is within it; 0 if it is in none, or that is not known. */
+  noise: number;
+}
+
+/** Of the same changes in two units, the largest one that is better in one and worse in the other; if there is none, one that is decided in one only. */
+export function disagreement(perSecond: Change[], perCpuSecond: Change[]): Disagreement | null {
+  const others = new Map(perCpuSecond.map((change) => [change.name, change]));
+  const found = perSecond.flatMap((change): Disagreement[] => {
+    const other = others.get(change.name);
+    if (other === undefined || other.verdict === change.verdict) return [];
+    const within = [change, other].find(({ verdict }) => verdict === "within noise");
+    const noise = within ? within.noise / Math.abs(within.difference) : 0;
+    return [{ name: change.name, perSecond: change.verdict, perCpuSecond: other.verdict, noise: Number.isFinite(noise) ? noise : 0 }];
+  });
+  const isOpposite = ({ perSecond, perCpuSecond }: Disagreement) => perSecond !== "within noise" && perCpuSecond !== "within noise";
+  return found.find(isOpposite) ?? found[0] ?? null;
+}
+
 /** The change of a frame of a flame graph, by the same rule; null if its pieces are not known. */
 export function frameChange({ name, pieces }: FlameNode, units: readonly [before: number[], after: number[]]): Change | null {
   return pieces && changeOf(name, rate(pieces.before, units[0]), rate(pieces.total, units[1]));

@@ -613,7 +613,7 @@ waits: Array<WaitPlace>,
 /**
  * What the names of code in the verdict and the findings are names of.
  */
-links: Array<[string, Named]>, 
+links: Array<Link>, 
 /**
  * What matters, dearest first.
  */
@@ -663,6 +663,32 @@ foldedThreads: number, };
  * What a name in a sentence is the name of.
  */
 export type Named = "lock" | "thread" | "method";
+
+/**
+ * A name of code in a sentence, and where it can be followed to.
+ */
+export type Link = { 
+/**
+ * As the sentence has it.
+ */
+name: string, 
+/**
+ * What it is the name of.
+ */
+kind: Named, 
+/**
+ * What the recording has of it.
+ */
+seen: Seen, 
+/**
+ * The whole name of a method.
+ */
+whole: string, };
+
+/**
+ * What of a recording has a name: the first of these that does.
+ */
+export type Seen = "blocked" | "inside" | "park" | "wait" | "cpu" | "wall";
 
 /**
  * Where the time of the application's threads went, in the whole recording.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { HOWS, KINDS, type Groups, type How, type Kind } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
-import { doingOf, NO_FRAME, ownersOf, waitsOfOwners } from "./incident";
+import { doingOf, NO_FRAME, ownersOf, together, waitsOfOwners, worstOf, type Incident } from "./incident";
 import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
@@ -36,12 +36,20 @@ describe("what an owner did", () => {
   it("is the application's frame, with the JDK and the kernel below, and waiting apart", () => {
     const { running, waiting } = doingOf(samples([[2, "java", 5], [3, "native", 9], [1, "java", 4], [5, "native", 3], [0, "java", 1], [4, "waiting", 6]]), names);
     expect(running).toEqual([
-      { text: "app.Index.rebuild:7", total: 18, below: [{ text: "write [libc.so.6]:7", total: 9 }, { text: "java.util.TreeMap.put:7", total: 5 }] },
-      { text: "write [libc.so.6]:7", total: 3, below: [] },
-      { text: NO_FRAME, total: 1, below: [] },
+      { text: "app.Index.rebuild:7", method: "app.Index.rebuild", call: "", total: 18, below: [{ text: "write [libc.so.6]:7", total: 9 }, { text: "java.util.TreeMap.put:7", total: 5 }] },
+      { text: "write [libc.so.6]:7", method: "write [libc.so.6]", call: "", total: 3, below: [] },
+      { text: NO_FRAME, method: "", call: "", total: 1, below: [] },
     ]);
-    expect(waiting).toEqual([{ text: "app.Index.rebuild:7", total: 6, below: [{ text: "java.lang.Object.wait:7", total: 6 }] }]);
+    expect(waiting).toEqual([{ text: "app.Index.rebuild:7", method: "app.Index.rebuild", call: "java.lang.Object.wait", total: 6, below: [{ text: "java.lang.Object.wait:7", total: 6 }] }]);
+    expect(together({ running, waiting }).map(({ spot, isWaiting }) => [spot.total, isWaiting])).toEqual([[18, false], [6, true], [3, false], [1, false]]);
   });
+});
+
+it("the worst phase is opened only if its lock was clearly more contended in it", () => {
+  const phase = (mean: number, usual: number) => ({ mean, usual }) as Incident;
+  expect(worstOf([phase(0.48, 0.13), phase(0.9, 0.1)])?.mean).toBe(0.48);
+  expect(worstOf([phase(0.2, 0.13), phase(0.9, 0.1)])).toBeNull();
+  expect(worstOf([])).toBeNull();
 });
 
 describe("what an owner waited for", () => {

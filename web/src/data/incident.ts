@@ -4,14 +4,17 @@ import { HOWS, KINDS, type Groups, type Kind, type Pressure, type Slice } from "
 import type { Range } from "./intervals";
 import type { Contention } from "./lanes";
 import type { NameBook } from "./names";
+import { actOf } from "./owning";
 import { linesOf } from "./pressure";
-import { isNative } from "../text/frames";
+import { CALLED_FROM } from "../text/owning";
 
 export interface Incident {
   lock: string;
   range: Range;
   /** Part of the running time of all threads that went into acquiring the lock. */
   mean: number;
+  /** The same of the lock in the whole recording. */
+  usual: number;
   acquiring: string;
   owner: string;
 }
@@ -21,16 +24,29 @@ const MOST_LOCKS = 50;
 /** The phases of a recording, those that took most time first. */
 export function incidentsOf(pressure: Pressure, names: NameBook, whole: number, most: number): Incident[] {
   const lines = linesOf(pressure, names, "", { from: 0, to: whole }, MOST_LOCKS);
-  const found = lines.flatMap(({ label, phases }) =>
-    phases.map(({ from, to, mean, acquiring, owner }) => ({ lock: label, range: { from, to: Math.min(to, whole) }, mean, acquiring, owner })),
+  const found = lines.flatMap(({ label, mean: usual, phases }) =>
+    phases.map(({ from, to, mean, acquiring, owner }) => ({ lock: label, range: { from, to: Math.min(to, whole) }, mean, usual, acquiring, owner })),
   );
   const weight = ({ range, mean }: Incident) => mean * (range.to - range.from);
   return found.sort((a, b) => weight(b) - weight(a)).slice(0, most);
 }
 
+/** So many times the pressure of the whole recording is clearly more. */
+const CLEARLY = 2;
+
+/** The worst of some phases, if its lock was clearly more contended in it than in the recording as a whole. */
+export function worstOf(phases: Incident[]): Incident | null {
+  const [worst] = phases;
+  return worst !== undefined && worst.mean >= CLEARLY * worst.usual ? worst : null;
+}
+
 /** A line of the application, and the code below it that was executed. */
 export interface Executed {
   text: string;
+  /** Its method, by its whole name; empty if there is none. */
+  method: string;
+  /** What the application called there, where the owner was waiting in it. */
+  call: string;
   total: number;
   /** What of the JDK, of native libraries or the kernel ran below it, most time first. */
   below: { text: string; total: number }[];
@@ -53,14 +69,18 @@ export function doingOf(groups: Groups, names: NameBook): Doing {
   groups.value.forEach((how, at) => {
     const parent = groups.parent[at]!;
     if (parent < 0) return;
-    const into = HOWS[how] === "waiting" ? waiting : running;
-    const frames = names.chain(groups.value[parent]!);
-    const [leaf, own] = [frames[0], frames.find((frame) => isOwn(names, frame))];
-    const text = own === undefined ? (leaf === undefined ? NO_FRAME : names.frameText(leaf)) : names.frameText(own);
-    const spot = into.get(text) ?? { text, total: 0, below: [] };
-    into.set(text, spot);
+    const isWaiting = HOWS[how] === "waiting";
+    const into = isWaiting ? waiting : running;
+    const { leaf, own, called } = actOf(names.chain(groups.value[parent]!), names);
+    const shown = own ?? leaf;
+    const method = shown === undefined ? "" : names.text(names.frame(shown).method);
+    const text = shown === undefined ? NO_FRAME : names.frameText(shown);
+    const call = isWaiting && called !== undefined ? names.text(names.frame(called).method) : "";
+    const key = `${call} ${text}`;
+    const spot = into.get(key) ?? { text, method, call, total: 0, below: [] };
+    into.set(key, spot);
     spot.total += groups.total[at]!;
-    if (own === undefined || leaf === undefined || leaf === own) return;
+    if (leaf === undefined || called === undefined) return;
     const inner = names.frameText(leaf);
     const below = spot.below.find((one) => one.text === inner);
     if (below) below.total += groups.total[at]!;
@@ -69,15 +89,36 @@ export function doingOf(groups: Groups, names: NameBook): Doing {
   return { running: sorted(running), waiting: sorted(waiting) };
 }
 
-function isOwn(names: NameBook, id: number): boolean {
-  const { jdk, method } = names.frame(id);
-  return !jdk && !isNative(names.text(method));
+/** Where owners were, running or waiting, most time first. */
+export function together({ running, waiting }: Doing): { spot: Executed; isWaiting: boolean }[] {
+  const all = [...running.map((spot) => ({ spot, isWaiting: false })), ...waiting.map((spot) => ({ spot, isWaiting: true }))];
+  return all.sort((a, b) => b.spot.total - a.spot.total);
 }
 
 function sorted(spots: Map<string, Executed>): Executed[] {
   const order = (a: { text: string; total: number }, b: { text: string; total: number }) => b.total - a.total || a.text.localeCompare(b.text);
   for (const spot of spots.values()) spot.below.sort(order);
   return [...spots.values()].sort(order);
+}
+
+/** A line of the application, with what it called. */
+export interface Spot {
+  text: string;
+  total: number;
+}
+
+/** Lines of the application that owners were in, most time first, each with what it called. */
+export function spotsOf(groups: Groups, names: NameBook): Spot[] {
+  const found = new Map<string, number>();
+  groups.value.forEach((chain, at) => {
+    if (groups.parent[at]! >= 0) return;
+    const { leaf, own, called } = actOf(names.chain(chain), names);
+    const shown = own ?? leaf;
+    const line = shown === undefined ? NO_FRAME : names.frameText(shown);
+    const text = called === undefined ? line : `${names.text(names.frame(called).method)}${CALLED_FROM}${line}`;
+    found.set(text, (found.get(text) ?? 0) + groups.total[at]!);
+  });
+  return [...found].map(([text, total]) => ({ text, total })).sort((a, b) => b.total - a.total || a.text.localeCompare(b.text));
 }
 
 /** Time in which an owner had the lock that others wanted, and waited itself. */

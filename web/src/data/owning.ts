@@ -3,6 +3,7 @@
 import { HOWS, type Facts, type Groups, type How } from "./contract";
 import type { Range } from "./intervals";
 import type { Contention } from "./lanes";
+import { isNative } from "../text/frames";
 import type { NameBook } from "./names";
 
 /** That the lock was free. */
@@ -154,6 +155,22 @@ export function coverageOf(blocked: Groups, sampled: number): Coverage {
   const owned = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && isOwned(how) ? blocked.total[at]! - (blocked.stopped[at] ?? 0) : 0), 0);
   const whole = Math.max(owned, sampled, 1);
   return { whole, sampled, notSampled: whole - sampled };
+}
+
+/** What an owner did at a moment, as frames. */
+export interface Act {
+  /** The innermost frame. */
+  leaf: number | undefined;
+  /** The innermost one of the application: not of the JDK, a native library or the kernel. */
+  own: number | undefined;
+  /** What that called, if it called something. */
+  called: number | undefined;
+}
+
+/** Of a call stack, leaf first. */
+export function actOf(frames: number[], names: NameBook): Act {
+  const place = frames.findIndex((frame) => !names.frame(frame).jdk && !isNative(names.text(names.frame(frame).method)));
+  return { leaf: frames[0], own: frames[place], called: place > 0 ? frames[place - 1] : undefined };
 }
 
 /** True if samples of owners say how much time they stand for. Without -e cpu only they may; those that do not are 1 ns long. */

@@ -1,5 +1,6 @@
 // CPU time and off-CPU time of threads, from groups by something and kind.
 import { KINDS, type Groups, type Kind, type Steal } from "./contract";
+import { offCpuOf } from "./steal";
 
 /** Kinds of rows that the agent measures, interval by interval. */
 export const MEASURED: Kind[] = ["ran", "stolen", "throttled", "queued"];
@@ -39,7 +40,7 @@ export function spentOf(groups: Groups): SpentRow[] {
     if (row && (kind === "ran" || kind === "stolen" || kind === "throttled" || kind === "queued")) row[kind] = groups.total[at]!;
   });
   for (const row of rows.values()) {
-    row.offCpu = row.stolen + Math.max(row.throttled, row.queued);
+    row.offCpu = offCpuOf(row);
     row.share = row.offCpu > 0 ? row.offCpu / (row.offCpu + row.ran) : 0;
   }
   return [...rows.values()].sort((a, b) => b.offCpu - a.offCpu || b.ran - a.ran);

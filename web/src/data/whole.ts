@@ -267,11 +267,19 @@ quota: Quota | null,
 /**
  * The process: all its threads, those without a name included.
  */
-process: Spent, 
+process: Ready, 
+/**
+ * The same in the course of time.
+ */
+windows: Array<StealWindow>, 
 /**
  * Kinds of transactions, longest in all first.
  */
 transactions: Array<Transactions>, 
+/**
+ * Length of the intervals of `lock_names`.
+ */
+lockIntervalNs: number, 
 /**
  * Locks whose owners had no CPU, by name, most such time first.
  */
@@ -322,11 +330,7 @@ throttled: number, };
 /**
  * Where ready time went.
  */
-export type Spent = { 
-/**
- * CPU time as the kernel gives it.
- */
-cpu: number, 
+export type Ready = { 
 /**
  * CPU time without stolen time.
  */
@@ -342,11 +346,48 @@ throttled: number,
 /**
  * Time ready and waiting for a CPU.
  */
-queued: number, 
+queued: number, };
+
 /**
- * Part of the ready time that was off-CPU.
+ * Some measured intervals that follow one another.
  */
-offCpuShare: number, };
+export type StealWindow = { 
+/**
+ * When it begins.
+ */
+from: number, 
+/**
+ * When it ends.
+ */
+to: number, 
+/**
+ * How many intervals.
+ */
+intervals: number, 
+/**
+ * Those whose stolen time was divided CPU by CPU.
+ */
+refined: number, 
+/**
+ * The machine, all processes together.
+ */
+machine: Machine, 
+/**
+ * Periods of the quota.
+ */
+periods: number, 
+/**
+ * How many of them were cut short.
+ */
+throttledPeriods: number, 
+/**
+ * For how long the quota held the process back, all CPUs added up.
+ */
+throttled: number, 
+/**
+ * The process: all its threads, those without a name included.
+ */
+process: Ready, };
 
 /**
  * Transactions of one kind.
@@ -441,4 +482,8 @@ name: number,
 /**
  * How much of their blocked time the owner was ready, but had no CPU: an estimate.
  */
-offCpu: number, };
+offCpu: number, 
+/**
+ * When: begins of intervals, and the time in each. They add up to `off_cpu`.
+ */
+when: Array<[number, number]>, };

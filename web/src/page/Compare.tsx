@@ -1,12 +1,13 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Aspect, type Kind } from "../data/contract";
-import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
+import { changes, disagreement, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
 import type { FlameNode } from "../data/flame";
 import { snap, type Range } from "../data/intervals";
 import { baseOf, filterOf, MOST_STACKS, overTime, stacksIn, useAnswers, useSource } from "../state/asking";
 import { COMPARED_BY, COMPARED_PER, COMPARED_STACKS, type ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
-import { count, duration, moment, parseMoment, percent, times as several, wrongBegin, wrongEnd } from "../text/units";
+import { changeText, disagreementText } from "../text/comparing";
+import { duration, factor, moment, parseMoment, percent, times as several, wrongBegin, wrongEnd } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Typed } from "../view/FilterBar";
 import { differenceColour } from "../view/colours";
@@ -90,12 +91,19 @@ function Both() {
     const weighted = cpu === "ran" || source.opening.recordings.every((facts) => facts.samplesWeighted);
     const known: Record<Unit, boolean> = { second: true, cpu: weighted && answers[4].totalNs > 0 && answers[5].totalNs > 0, transaction: answers[6].count > 0 && answers[7].count > 0 };
     const unit = known[wanted] ? wanted : "second";
-    const units = ([0, 1] as const).map((side) => unitsOf(unit, times[side]!.made, unit === "cpu" ? answers[side === 0 ? 4 : 5] : answers[side === 0 ? 6 : 7]));
-    const rate = (side: 0 | 1) => rates(answers[side], (value) => valueText(source.names(side), by, value).text, units[side]!);
-    const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / (sumOf(units[side]!) || 1)) as [number, number];
+    const unitsPer = (unit: Unit) => ([0, 1] as const).map((side) => unitsOf(unit, times[side]!.made, unit === "cpu" ? answers[side === 0 ? 4 : 5] : answers[side === 0 ? 6 : 7])) as [number[], number[]];
+    const rowsPer = (units: readonly [number[], number[]]) => {
+      const rate = (side: 0 | 1) => rates(answers[side], (value) => valueText(source.names(side), by, value).text, units[side]);
+      return changes(rate(0), rate(1));
+    };
+    const units = unitsPer(unit);
+    const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / sumOf(units[side])) as [number, number];
     const perUnit = [was, is].map((ns) => `${duration(ns)} per ${UNITS[unit][0]}`);
     const missing = answers[0].restNs + answers[1].restNs;
-    return { unit, known, perUnit, change: changeOf(was, is), missing, rows: changes(rate(0), rate(1)), units: [units[0]!, units[1]!] as const };
+    const [seconds, cpuSeconds] = [unitsPer("second"), unitsPer("cpu")];
+    const disagreeing = known.cpu && unit !== "transaction" ? disagreement(rowsPer(seconds), rowsPer(cpuSeconds)) : null;
+    const cpus = ([0, 1] as const).map((side) => sumOf(cpuSeconds[side]) / sumOf(seconds[side])) as [number, number];
+    return { unit, known, perUnit, change: changeText(was, is), missing, rows: rowsPer(units), units, disagreeing: disagreeing && disagreementText(disagreeing, cpus) };
   }, [answers, wanted]);
   const sides = useMemo(() => answers && ([0, 1] as const).map((side) => ({ groups: answers[side === 0 ? 2 : 3], names: source.names(side), pieces: stacks[side]!.made.intervals })), [answers]);
   const meaning = useMemo(() => (compared && sides ? meaningOf(compared.units, UNITS[compared.unit][1], shown) : null), [compared, shown]);
@@ -110,12 +118,13 @@ function Both() {
     mode({ ranges: next });
   };
   const columns: Column<Change, ColumnOf<"changes">>[] = [
-    { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(140px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
-    { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "112px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
-    { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "112px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
-    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "118px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
-    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "112px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
-    { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "118px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
+    { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(120px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "98px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
+    { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "98px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
+    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "104px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
+    { id: "factor", title: "factor", why: "After divided by before: ×0.40 is 60 % less, ×2.0 twice as much", width: "72px", value: (row) => (row.before.mean > 0 ? row.after.mean / row.before.mean : Infinity), cell: (row) => <span class="number">{factor(row.before.mean, row.after.mean)}</span> },
+    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "108px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
+    { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "112px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
   ];
   const decided = compared.rows.filter((row) => row.verdict !== "within noise");
   return (
@@ -125,8 +134,9 @@ function Both() {
           Before <code>{before!.file}</code> ({duration(before!.durationNs)}), after <code>{after!.file}</code> ({duration(after!.durationNs)})
         </h2>
         <p class="lead">
-          Threads were blocked {compared.perUnit[0]} before and {compared.perUnit[1]} after{compared.change}. {summary(decided)}
+          Threads were blocked {compared.perUnit[0]} before and {compared.perUnit[1]} after{compared.change !== "" && `, ${compared.change}`}. {summary(decided)}
         </p>
+        {compared.disagreeing && <p>{compared.disagreeing}</p>}
         <div class="sides">
           {([0, 1] as const).map((side) => (
             <Side key={side} title={side === 0 ? "before" : "after"} range={ranges[side]} whole={durations[side]!} isDefault={typed[side] === ""} isBeyond={beyond[side]!} onRange={(range) => setRange(side, range)} />
@@ -181,15 +191,6 @@ function Both() {
   );
 }
 
-/** `, 13,000 times less`, `, 35 % more`; nothing where one of both is zero. */
-function changeOf(before: number, after: number): string {
-  if (before <= 0 || after <= 0) return "";
-  const ratio = after / before;
-  if (ratio >= 2) return `, ${count(Math.round(ratio))} times as much`;
-  if (ratio <= 0.5) return `, ${count(Math.round(1 / ratio))} times less`;
-  return `, ${percent(Math.abs(ratio - 1))} ${ratio > 1 ? "more" : "less"}`;
-}
-
 /** How strong a colour is: a tenth of all there is per unit is much. */
 const MUCH = 0.1;
 
@@ -227,6 +228,7 @@ function Side({ title, range, whole, isDefault, isBeyond, onRange }: { title: st
       {isBeyond && <b class="problem" role="alert">The address has a range after the end of this recording. </b>}
       <Typed label={`${title}: from`} title="Begin of the part that is compared" size={8} value={moment(range.from, whole)} empty="start" wrong={(text) => wrongBegin(text, range.to, whole)} onTyped={(text) => onRange({ from: parseMoment(text) ?? 0, to: range.to })} />{" "}
       <Typed label="to" title="End of the part that is compared" size={8} value={moment(range.to, whole)} empty="end" wrong={(text) => wrongEnd(text, range.from, whole)} onTyped={(text) => onRange({ from: range.from, to: Math.min(parseMoment(text) ?? whole, whole) })} />{" "}
+      <span class="hint">{duration(range.to - range.from)} long{isDefault && ", "}</span>
       {isDefault ? (
         <>
           <span class="hint">start-up ({duration(range.from)}) left out</span>

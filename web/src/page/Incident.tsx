@@ -1,17 +1,19 @@
 // One incident on one screen: who was blocked, who had the lock, what the owner executed, and
 // what the owner waited for itself. The range and filter of the page choose it, or a phase.
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Groups, Kind } from "../data/contract";
-import { doingOf, incidentsOf, NO_FRAME, ownersOf, waitsOfOwners, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
+import { doingOf, incidentsOf, NO_FRAME, ownersOf, together, waitsOfOwners, worstOf, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
-import type { Step } from "../state/address";
+import { ALL_STACKS, isFiltered, NO_FILTER, type Step, type View } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
-import { address, show, view } from "../state/view";
+import { insideOwners, waitsIn } from "../state/leading";
+import { WHOLE } from "../state/pages";
+import { address, problems, show, view } from "../state/view";
 import { split } from "../text/frames";
-import { notOwned, tooFew } from "../text/owning";
+import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew } from "../text/owning";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
@@ -47,12 +49,34 @@ export function Incident() {
   );
 }
 
+/** The view of a phase. */
+function only({ range, lock }: Phase): Partial<View> {
+  return { range, lock: `=${lock}`, mode: "" };
+}
+
+/**
+ * Opens the page on a phase, unless the address says what to show; then the address says so, too. Whatever is chosen
+ * later stays. `phase` is undefined while it is not known, and null if there is none.
+ */
+function useOpening(phase: Phase | null | undefined) {
+  const isOpen = useRef(false);
+  const isChosen = view.value.range !== null || isFiltered(view.value) || view.value.mode === WHOLE || problems.value.length > 0;
+  useEffect(() => {
+    if (isChosen) isOpen.current = true;
+    if (isChosen || phase === undefined) return;
+    if (!isOpen.current && phase !== null) show(only(phase), false);
+    else if (isOpen.current) show({ mode: WHOLE }, false);
+    isOpen.current = true;
+  }, [isChosen, phase]);
+}
+
 /** Phases of the recording to choose from, worst first. */
 function Phases() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
   const phases = useMemo(() => (answers ? incidentsOf(answers[0].whole.pressure, names, whole, MOST_PHASES) : []), [answers]);
+  useOpening(answers ? worstOf(phases) : undefined);
   if (!answers) return null;
   const chosen = ({ range, lock }: Phase) => view.value.range?.from === range.from && view.value.range.to === range.to && view.value.lock === `=${lock}`;
   return (
@@ -62,8 +86,9 @@ function Phases() {
         <p class="empty">No interval with much contention. Choose a time range above.</p>
       ) : (
         <div class="tabs" role="group" aria-label="Phases, worst first">
+          <button type="button" aria-pressed={view.value.range === null && !isFiltered(view.value)} onClick={() => show({ ...NO_FILTER, range: null, mode: WHOLE })}>whole recording</button>
           {phases.map((phase) => (
-            <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show({ range: phase.range, lock: `=${phase.lock}` })}
+            <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show(only(phase))}
               title={`mean pressure of ${phase.lock}: ${percent(phase.mean)}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} was blocked` : ""}`}>
               {interval(phase.range, whole)} <b>{phase.lock}</b> pressure {percent(phase.mean)}
             </button>
@@ -120,7 +145,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Owners groups={owners} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
-          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={noCpu?.get(lock) ?? 0} names={names} />
+          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
           <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
@@ -193,7 +218,7 @@ function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: 
   const lines: [time: number, line: ComponentChildren][] = known.map(({ first, second, total: all, stopped }) => [
     all - stopped,
     <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${names.threadText(first)} in ${names.text(second)}`}>
-      <a href={address({ thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread was blocked on itself"><code>{names.threadText(first)}</code></a> in{" "}
+      <a href={address({ ...ALL_STACKS, page: "threads", thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread did, over time"><code>{names.threadText(first)}</code></a> in{" "}
       {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
     </Line>,
   ]);
@@ -214,19 +239,20 @@ interface DoingsProps {
   samples: Contention[];
   hows: Groups;
   noCpu: number;
+  /** Of the lock. */
+  name: string;
   names: NameBook;
 }
 
-function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
+function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
-  const doing = useMemo(() => doingOf(inside, names), [inside]);
+  const spots = useMemo(() => together(doingOf(inside, names)), [inside]);
   if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
   const weighted = isWeighted(inside, opening.recordings[view.value.recording]);
   const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
   const seen = seenOf(samples, inside.count, sampled / whole, names);
   const isEnough = suffice(seen);
-  const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
-  const waiting = doing.waiting.reduce((sum, spot) => sum + spot.total, 0);
+  const rest = spots.slice(MOST_ROWS).reduce((sum, { spot }) => sum + spot.total, 0);
   const known = knowledgeOf(hows);
   const free = notOwned(known, "the blocked time");
   return (
@@ -234,14 +260,11 @@ function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
       {free !== "" && <p>{free}{isEnough && " The rest:"}</p>}
       {isEnough ? (
         <ol class="spots">
-          {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
-          {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
-          {waiting > 0 && (
-            <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
-              not running (asleep, in I/O or waiting){doing.waiting[0]?.text !== NO_FRAME && " in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
-              {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
-            </Line>
-          )}
+          {spots.slice(0, MOST_ROWS).map(({ spot, isWaiting }) => {
+            const Row = isWaiting ? WaitedIn : Ran;
+            return <Row key={`${isWaiting} ${spot.call} ${spot.text}`} spot={spot} whole={whole} lock={name} />;
+          })}
+          {rest > 0 && <Line part={rest / whole} kind="hint">{times(spots.length - MOST_ROWS, "more line")}</Line>}
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
@@ -257,11 +280,40 @@ function Doings({ inside, samples, hows, noCpu, names }: DoingsProps) {
   );
 }
 
+interface SpotProps {
+  spot: Executed;
+  whole: number;
+  /** Name of the lock. */
+  lock: string;
+}
+
+/** A line of the application, which leads to the call stacks of owners with its method. */
+function Spot({ spot, lock }: Omit<SpotProps, "whole">) {
+  if (spot.method === "") return <>{spot.text}</>;
+  return (
+    <a href={address(insideOwners(spot.method, lock))} title={`Show what called ${spot.text} and what it called, while the owner had the lock`}>
+      <code>{split(spot.text)[1]}</code>
+    </a>
+  );
+}
+
+/** What the owner was in while it did not run. */
+function WaitedIn({ spot, whole, lock }: SpotProps) {
+  return (
+    <Line part={spot.total / whole} kind="notrunning" why={`${spot.call === "" ? "" : `${spot.call}${CALLED_FROM}`}${spot.text}: ${duration(spot.total)}`}>
+      {spot.method !== "" && "in "}
+      {spot.call !== "" && <><code>{split(spot.call)[1]}</code>{CALLED_FROM}</>}
+      <Spot spot={spot} lock={lock} />
+      <small>{NOT_RUNNING}</small>
+    </Line>
+  );
+}
+
 /** A line of the application, with what ran below it. */
-function Ran({ spot, whole }: { spot: Executed; whole: number }) {
+function Ran({ spot, whole, lock }: SpotProps) {
   return (
     <Line part={spot.total / whole} why={`${spot.text}: ${duration(spot.total)}`}>
-      <Method name={spot.text} />
+      <Spot spot={spot} lock={lock} />
       {spot.below.length > 0 && (
         <small class="cut" title={spot.below.map((one) => `${duration(one.total)} ${one.text}`).join("\n")}>
           {spot.below.slice(0, 2).map((one) => `${percent(one.total / whole)} ${split(one.text)[1]}`).join(", ")}
@@ -323,7 +375,11 @@ function Waited({ wait, known, name, names }: { wait: OwnWait; known: number; na
           {wait.lock > 0 && title !== name && <a href={address({ lock: `=${title}` })}>Show this incident</a>}
         </small>
       )}
-      {!blocked && line !== undefined && <small>in <Method name={names.frameText(line)} /></small>}
+      {!blocked && line !== undefined && (
+        <small>
+          in <a href={address({ ...waitsIn(names.text(names.frame(line).method), wait.kind === "wait"), thread: `=${names.thread(wait.owner).name}`, services: true })}><code>{split(names.frameText(line))[1]}</code></a>
+        </small>
+      )}
     </Line>
   );
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { HOWS, type Groups } from "../data/contract";
-import type { NameBook } from "../data/names";
+import { spotsOf } from "../data/incident";
 import { coverageOf, isWeighted, knowledgeOf } from "../data/owning";
 import type { Step } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
@@ -19,26 +19,6 @@ export const INSIDE_WHY =
 export function noSample(free: number): string {
   if (free > 0.5) return `No sample of an owner here: for ${percent(free)} of the blocked time, no thread had the lock (hand-off).`;
   return "No sample of an owner here. Record with -e lock,cpu (or lock,wall) to take more samples.";
-}
-
-interface Spot {
-  text: string;
-  total: number;
-}
-
-/** The innermost methods of owners, most time first; code of the JDK with the program's line that led to it. */
-export function spotsOf(groups: Groups, names: NameBook): Spot[] {
-  const found = new Map<string, number>();
-  groups.value.forEach((chain, at) => {
-    if (groups.parent[at]! >= 0) return;
-    const frames = names.chain(chain);
-    const leaf = frames[0];
-    const own = frames.find((frame) => !names.frame(frame).jdk);
-    const inner = leaf === undefined ? "outside the method that owned the lock" : names.frameText(leaf);
-    const text = own === undefined || own === leaf ? inner : `${names.frameText(own)} › ${inner}`;
-    found.set(text, (found.get(text) ?? 0) + groups.total[at]!);
-  });
-  return [...found].map(([text, total]) => ({ text, total })).sort((a, b) => b.total - a.total || a.text.localeCompare(b.text));
 }
 
 /** The part of blocked time in which the lock was free. */

@@ -1,13 +1,15 @@
-import type { Facts, Finding, Groups, Ledger, LedgerPart, Named, Phase, Pressure as Told, WaitPlace } from "../data/contract";
+import type { Facts, Finding, Groups, Ledger, LedgerPart, Link, Phase, Pressure as Told } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
-import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource } from "../state/asking";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource, withoutFilter } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
+import { viewOf, waitsIn } from "../state/leading";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { noCpuText, SHARE_WORDS } from "../text/owning";
+import { pausesText } from "../text/pauses";
 import { pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
@@ -17,6 +19,7 @@ import { Code } from "../view/Code";
 import { FactList } from "../view/Facts";
 import { COLOURS, NO_STATE, PALETTE, partFill } from "../view/colours";
 import { Heat } from "../view/Heat";
+import { ExecutedByOwners } from "../view/ExecutedByOwners";
 import { useDuration } from "../view/FilterBar";
 import { LockMap } from "../view/LockMap";
 import { Plot } from "../view/Plot";
@@ -68,8 +71,18 @@ function Verdict({ facts }: { facts: Facts }) {
       </p>
       {facts.selection && <p class="hint">{facts.selection}</p>}
       <ThreadTime facts={facts} />
+      <VmPauses facts={facts} />
     </section>
   );
+}
+
+/** How long the VM was paused in the range, where the recording knows. */
+function VmPauses({ facts }: { facts: Facts }) {
+  const whole = useDuration();
+  const answers = useAnswers(grouping(withoutFilter(view.value, whole, ["paused"]), ["kind"], 1));
+  if (!answers) return <p class="hint" aria-busy="true" />;
+  const text = pausesText(facts, answers[0], rangeOf(view.value, whole), view.value.range !== null);
+  return text === "" ? null : <p class="hint">{text}</p>;
 }
 
 /** The ledger as one bar. */
@@ -215,7 +228,7 @@ function Waits({ facts }: { facts: Facts }) {
           {facts.waits.map((wait, place) => (
             <tr key={place}>
               <td>
-                <a href={address(waitsIn(wait))} title={`Show the waits in ${wait.method}`}>
+                <a href={address(waitsIn(wait.method, wait.isMonitor))} title={`Show the waits in ${wait.method}`}>
                   <Code name={split(wait.method)[1]} />
                 </a>
                 <small>{split(wait.on)[1]}</small>
@@ -238,10 +251,6 @@ function Waits({ facts }: { facts: Facts }) {
   );
 }
 
-/** What was waited on there. */
-function waitsIn(wait: WaitPlace): Partial<View> {
-  return { page: "parks", mode: wait.isMonitor ? "wait" : "park", method: wait.method, thread: "", lock: "", pick: [], open: [] };
-}
 
 /** The row of a lock's name in the drill-down, selected and open. */
 function drill(lockName: string): Pick<View, "pick" | "open"> {
@@ -262,7 +271,8 @@ export function NoBlockedTime() {
   return (
     <>
       No blocked time in this range and filter; “Show all” removes both.
-      {view.value.method !== "" && " A method that an owner executed while it had the lock is in Locks, under “Inside the owner”: here it counts only if a thread was blocked in it, or released the lock in it."}
+      {view.value.method !== "" && " A method counts here if a thread was blocked in it, or released the lock in it."}
+      <ExecutedByOwners />
     </>
   );
 }
@@ -291,9 +301,9 @@ export function Pauses({ stopped, total }: { stopped: number; total: number }) {
 function Cause({ owners, lock }: { owners: Groups; lock: number }) {
   const names = useNames(view.value.recording);
   const estimates = useEstimates(view.value.recording);
-  const noCpu = useNoCpu(view.value.recording)?.get(lock) ?? 0;
   const parts = partsOf(owners, lock);
   const { total } = parts;
+  const noCpu = Math.min(useNoCpu(view.value.recording)?.get(lock) ?? 0, total);
   const [largest, ...others] = sharesOf(parts, noCpu);
   if (!largest) return <>unknown</>;
   const isNoOwner = ({ what }: Share) => what === "hand-off" || what === "no-method" || what === "unknown";
@@ -319,7 +329,7 @@ function Cause({ owners, lock }: { owners: Groups; lock: number }) {
         return <small key={share.what} title={share.owner ? names.text(share.owner.method) : why}>{other[0]}{percent(share.time / total)}{estimate(share)}{other[1]}{name(share)}</small>;
       })}
       {noCpu > total / 100 && (
-        <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate for the whole recording">
+        <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate">
           {noCpuText(noCpu, total, [largest, ...others])}
         </small>
       )}
@@ -468,7 +478,7 @@ function useInRange(facts: Facts): (finding: Finding) => number | null {
       if (groups.parent[at]! < 0 || !times.has(text)) times.set(text, groups.total[at]!);
     }
   });
-  const locks = new Set(facts.links.filter(([, kind]) => kind === "lock").map(([name]) => name));
+  const locks = new Set(facts.links.filter(({ kind }) => kind === "lock").map(({ name }) => name));
   return (finding) => {
     const named = pieces(finding.text).filter(({ text, code }) => code && locks.has(text));
     return named.length === 0 ? null : (times.get(named[0]!.text) ?? 0);
@@ -479,7 +489,7 @@ function FindingItem({ finding, links, most, inRange }: { finding: Finding; link
   return (
     <li class={`of-${finding.kind} ${inRange === 0 ? "elsewhere" : ""}`}>
       <p>
-        <Sentence text={finding.text} links={links} />
+        <Sentence text={finding.text} links={links} everywhere={inRange === 0} />
       </p>
       {finding.cost > 0 && (
         <div class="cost" title="Thread time that it cost in the whole recording">
@@ -497,17 +507,17 @@ function FindingItem({ finding, links, most, inRange }: { finding: Finding; link
   );
 }
 
-/** A sentence; each name of code in it that is known leads to what it names. */
-export function Sentence({ text, links = [] }: { text: string; links?: Facts["links"] }) {
-  const kinds = new Map(links);
+/** A sentence; each name of code in it that is known leads to what it names, if wanted in the whole recording. */
+export function Sentence({ text, links = [], everywhere = false }: { text: string; links?: Link[]; everywhere?: boolean }) {
+  const known = new Map(links.map((link) => [link.name, link]));
   return (
     <>
       {pieces(text).map(({ text, code }, place) => {
-        const kind = code ? kinds.get(text) : undefined;
+        const link = code ? known.get(text) : undefined;
         const shown = code ? <code key={place}>{text}</code> : text;
-        if (kind === undefined) return shown;
+        if (link === undefined) return shown;
         return (
-          <a key={place} href={address(viewOf(text, kind))} title={`Show only this ${kind}`}>
+          <a key={place} href={address({ ...viewOf(link), ...(everywhere && { range: null }) })} title={`Show only this ${link.kind}`}>
             {shown}
           </a>
         );
@@ -516,12 +526,6 @@ export function Sentence({ text, links = [] }: { text: string; links?: Facts["li
   );
 }
 
-/** Where a name leads. */
-function viewOf(name: string, kind: Named): Partial<View> {
-  const none = { thread: "", lock: "", method: "", pick: [], open: [] };
-  if (kind === "thread") return { ...none, page: "threads", thread: `=${name}` };
-  return { ...none, page: "locks", [kind]: name };
-}
 
 function About({ facts }: { facts: Facts }) {
   const rows: [string, string][] = [

@@ -1,13 +1,15 @@
 // Lack of CPU: time in which threads were runnable and did not run.
 import { useMemo } from "preact/hooks";
-import { KINDS, type Kind, type Scope, type Steal as Taken } from "../data/contract";
-import { average } from "../data/intervals";
+import { KINDS, type Kind, type Steal as Taken } from "../data/contract";
+import { average, type Range } from "../data/intervals";
 import { cpusOf, linesOver, OFF_CPU, MEASURED, spentOf, type SpentRow } from "../data/spent";
-import { grouping, overTime, scopeOf, useAnswers, useNames, wholeOf } from "../state/asking";
+import { noCpuIn, offCpuOf, stealIn } from "../data/steal";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, withoutFilter } from "../state/asking";
+import type { View } from "../state/address";
 import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
-import { count, duration, percent, times } from "../text/units";
+import { count, duration, mean, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { COLOURS, NO_STATE } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
@@ -50,9 +52,17 @@ export function Steal() {
   );
 }
 
-/** The machine, the quota, and how to read the values. */
+/** The range that is chosen; null if that is the whole recording. */
+function useChosen(): Range | null {
+  const whole = useDuration();
+  return view.value.range && rangeOf(view.value, whole);
+}
+
+/** The machine, the quota, and how to read the values: of the range. */
 function Facts({ steal }: { steal: Taken }) {
-  const { machine, process, quota } = steal;
+  const whole = useDuration();
+  const range = useChosen();
+  const { machine, process, quota, intervals, refinedIntervals, coveredNs } = stealIn(steal, range);
   const share = machine.stolen / Math.max(1, machine.busy + machine.stolen);
   const accounting: Record<string, string> = {
     "left out": "The times on CPU contain no steal: this kernel leaves it out.",
@@ -60,19 +70,31 @@ function Facts({ steal }: { steal: Taken }) {
   };
   return (
     <section class="card">
-      <h2 title="Time in which threads were ready to run but had no CPU: because of the hypervisor (steal), the container's CPU quota (throttling), or other threads (run queue)">CPU shortage</h2>
-      <p class="lead">
-        All threads of the process, those of the JVM included, were ready to run or ran for {duration(process.corrected + offCpuOf(process))}. For <b>{percent(process.offCpuShare)}</b> of that time, they had no CPU.
-      </p>
+      <h2 title="Time in which threads were ready to run but had no CPU: because of the hypervisor (steal), the container's CPU quota (throttling), or other threads (run queue)">CPU shortage{range && " in the chosen range"}</h2>
+      <Shortage offCpu={offCpuOf(process)} ran={process.corrected} length={range ? range.to - range.from : whole} />
       <dl>
         <Fact name="CPUs" value={cpusText(steal)} />
         <Fact name="steal" value={`process ${duration(process.stolen)}, machine ${duration(machine.stolen)} (${percent(share)} of the time in which the machine had work)`} />
         <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
         <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not reported by this kernel"} />
-        <Fact name="measured" value={`${times(steal.intervals, "interval")} over ${duration(steal.coveredNs)}${steal.refinedIntervals > 0 ? `; in ${count(steal.refinedIntervals)} steal was divided CPU by CPU` : ""}`} />
+        <Fact name="measured" value={`${times(intervals, "interval")} over ${duration(coveredNs)}${refinedIntervals > 0 ? `; in ${count(refinedIntervals)} steal was divided CPU by CPU` : ""}`} />
       </dl>
       <p class="hint">{accounting[steal.accounting] ?? "The times on CPU may contain steal: it is not known whether this kernel includes it."}</p>
     </section>
+  );
+}
+
+/** How long threads had no CPU, and of what that is how much: a large part of little is not the cause of much. */
+function Shortage({ offCpu, ran, length }: { offCpu: number; ran: number; length: number }) {
+  const answers = useAnswers(grouping(withoutFilter(view.value, useDuration()), [], 1));
+  if (!answers) return <p class="lead" aria-busy="true" />;
+  const blocked = answers[0].totalNs;
+  return (
+    <p class="lead" title="All threads of the process, the JVM's included. Waits are not in these times">
+      Threads were ready to run, but had no CPU for <b>{duration(offCpu)}</b> ({mean(offCpu / Math.max(1, length))} threads on average)
+      {offCpu > 0 && <>. This is {percent(offCpu / (ran + offCpu))} of the {duration(ran + offCpu)} in which they ran or were ready to run</>}
+      {offCpu > 0 && blocked > 0 && <>, and {percent(offCpu / (blocked + offCpu))} of the {duration(blocked + offCpu)} in which they had no CPU or were blocked on a lock ({duration(blocked)})</>}.
+    </p>
   );
 }
 
@@ -85,10 +107,6 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-function offCpuOf({ stolen, throttled, queued }: { stolen: number; throttled: number; queued: number }): number {
-  return stolen + Math.max(throttled, queued);
-}
-
 /** `The machine has 2 CPUs; the container may use 1.50 of them.` */
 function cpusText(steal: Taken): string {
   const { machine, limit } = cpusOf(steal);
@@ -98,8 +116,7 @@ function cpusText(steal: Taken): string {
 
 function OverTime({ steal }: { steal: Taken }) {
   const whole = useDuration();
-  const scope: Scope = { ...scopeOf(view.value, whole, MEASURED), from: 0, to: whole };
-  const { made, query } = overTime(scope, ["kind"], 10, INTERVALS);
+  const { made, query } = overTime(scopeOf(ofThreads(view.value), whole, MEASURED), ["kind"], 10, INTERVALS);
   const answers = useAnswers(query);
   const series = useMemo(() => {
     if (!answers) return [];
@@ -111,7 +128,7 @@ function OverTime({ steal }: { steal: Taken }) {
   if (!answers) return <section class="card" aria-busy="true" />;
   return (
     <section class="card">
-      <h2 title="How many threads ran, and how many were ready to run but had no CPU, on average of each interval">Threads on CPU, and ready without a CPU</h2>
+      <h2 title="How many threads ran, and how many were ready to run but had no CPU, on average of each interval">Threads on CPU, and ready without a CPU{view.value.range && " in the chosen range"}</h2>
       <div class="legend">
         {series.map(({ label, colour }) => (
           <span key={label}>
@@ -121,9 +138,14 @@ function OverTime({ steal }: { steal: Taken }) {
         <span class="hint push">{cpusText(steal)}</span>
       </div>
       <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={made.edges} series={series} stacked whole height={170}
-        range={view.value.range} onBrush={(range) => show({ range })} format={(value) => value.toFixed(0)} />
+        range={null} onBrush={(range) => show({ range })} format={(value) => value.toFixed(0)} />
     </section>
   );
+}
+
+/** CPU times are of threads, whatever locks and methods there are: only the filter by thread applies. */
+function ofThreads(view: View): View {
+  return { ...view, lock: "", method: "" };
 }
 
 const ORDER: Kind[] = ["stolen", "throttled", "queued", "ran"];
@@ -140,8 +162,8 @@ function Threads() {
   const [tab = "", rest = ""] = view.value.mode.split(".");
   const single = tab === "threads";
   const by = single ? ("contender-thread" as const) : ("contender-group" as const);
-  const sparks = overTime(scopeOf(view.value, whole, OFF_CPU), [by], MOST, SPARKS);
-  const answers = useAnswers(grouping(scopeOf(view.value, whole, MEASURED), [by, "kind"], MOST), sparks.query);
+  const sparks = overTime(scopeOf(ofThreads(view.value), whole, OFF_CPU), [by], MOST, SPARKS);
+  const answers = useAnswers(grouping(scopeOf(ofThreads(view.value), whole, MEASURED), [by, "kind"], MOST), sparks.query);
   const rows = useMemo((): Row[] => {
     if (!answers) return [];
     const lines = linesOver(answers[1], sparks.made.intervals);
@@ -167,7 +189,7 @@ function Threads() {
       <div class="tabs" role="group" aria-label="Whose time">
         <button type="button" aria-pressed={!single} onClick={() => mode("groups")}>thread groups</button>
         <button type="button" aria-pressed={single} onClick={() => mode("threads")}>threads</button>
-        <span class="hint">in the chosen range and filter{view.value.services ? "" : ", without the JVM's own threads"}</span>
+        <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads"}</span>
       </div>
       {answers && rows.length === 0 ? (
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
@@ -193,13 +215,19 @@ function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why:
 function Holders({ steal }: { steal: Taken }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const answers = useAnswers(grouping(wholeOf(view.value, whole), ["lock-name"], MOST));
+  const range = useChosen();
+  const answers = useAnswers(grouping(withoutFilter(view.value, whole), ["lock-name"], MOST));
   if (steal.lockNames.length === 0 || !answers) return null;
   const blocked = new Map(answers[0].value.map((name, at) => [name, answers[0].total[at]!]));
-  const rows = steal.lockNames.filter(({ name, offCpu }) => offCpu > 0 && blocked.has(name));
+  const rows = [...noCpuIn(steal, range)]
+    .map(([name, offCpu]) => ({ name, offCpu: Math.min(offCpu, blocked.get(name) ?? 0) }))
+    .filter(({ offCpu }) => offCpu > 0)
+    .sort((a, b) => b.offCpu - a.offCpu);
+  if (rows.length === 0 && range === null) return null;
   return (
     <section class="card">
-      <h2 title="Blocked time during which the owner could run, but had no CPU: an estimate for the whole recording">Locks whose owner had no CPU</h2>
+      <h2 title="Blocked time during which the owner could run, but had no CPU: an estimate">Locks whose owner had no CPU{range && " in the chosen range"}</h2>
+      {rows.length === 0 ? <p class="empty">None in the chosen range.</p> : (
       <div class="scroll" tabIndex={0} role="region" aria-label="Locks whose owner had no CPU">
         <table class="plain">
           <thead>
@@ -224,6 +252,7 @@ function Holders({ steal }: { steal: Taken }) {
           </tbody>
         </table>
       </div>
+      )}
     </section>
   );
 }

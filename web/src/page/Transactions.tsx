@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Scope, Transactions as Told } from "../data/contract";
 import { linesOver } from "../data/spent";
+import { offCpuOf } from "../data/steal";
 import { overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import { factsOf } from "../state/opened";
 import type { ColumnOf } from "../state/pages";
@@ -28,7 +29,7 @@ export function Transactions({ rows }: { rows: Told[] }) {
   const [tab = "", order = ""] = view.value.mode.split(".");
   return (
     <section class="card">
-      <h2 title="Reported by the program with Headway.transaction: the whole recording">Transactions</h2>
+      <h2 title="Reported by the program with Headway.transaction: the whole recording">Transactions{view.value.range && " of the whole recording"}</h2>
       {rows.length === 0 ? (
         <p class="empty">
           No transaction was recorded. With <code>Headway.transaction("name")</code> of the Java API the program says where a request begins and ends.
@@ -55,7 +56,6 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
   const number = (id: Id, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told, Id> => ({
     id, title, why, width, value, cell: (row) => <span class="number">{format(value(row))}</span>,
   });
-  const offCpu = (row: Told) => row.stolen + Math.max(row.throttled, row.queued);
   return [
     { id: "name", title: "transaction", why: "What the program calls it", width: "minmax(110px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
     { id: "line", title: "over time", why: "How many were under way, over the recording", width: "100px", value: () => 0, cell: (row) => <Sparkline values={lines.get(row.name) ?? []} colour={COLOURS.transaction} label={`${row.name} over time`} width={92} /> },
@@ -71,7 +71,7 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
     number("stolen", "steal", "Time in which the hypervisor ran another virtual machine, of all", (row) => row.stolen),
     number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
     number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
-    number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => offCpu(row) / Math.max(1, row.wall.total), percent, "58px"),
+    number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => offCpuOf(row) / Math.max(1, row.wall.total), percent, "58px"),
     number("offCpu99", "off-CPU 99%", "99 of 100 were runnable but off-CPU for no more than this", (row) => row.offCpu.p99),
   ];
 }

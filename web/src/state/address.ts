@@ -73,6 +73,14 @@ export const DEFAULT: View = {
 /** A view in which no call stack is left out, and none chosen. */
 export const ALL_STACKS = { zoom: "", search: "", sandwich: "", focus: [], drop: [], threads: [] } satisfies Partial<View>;
 
+/** The filter that leaves nothing out. */
+export const NO_FILTER = { thread: "", lock: "", method: "", kind: "all", services: false } satisfies Partial<View>;
+
+/** True if the filter may leave something out, or adds the JVM's threads. */
+export function isFiltered({ thread, lock, method, kind, services }: View): boolean {
+  return thread !== "" || lock !== "" || method !== "" || kind !== "all" || services;
+}
+
 export const ASPECTS: readonly Aspect[] = [
   "kind",
   "lock-class",

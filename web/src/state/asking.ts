@@ -6,6 +6,7 @@ import { EstimateBook } from "../data/estimates";
 import type { NameBook } from "../data/names";
 import type { AnswerTo, Source } from "../data/source";
 import { cut, snap, type Cut, type Range } from "../data/intervals";
+import { noCpuIn } from "../data/steal";
 import { stepsOf, type Step, type View } from "./address";
 import { factsOf } from "./opened";
 import { view } from "./view";
@@ -67,14 +68,16 @@ export function useEstimates(recording: number): EstimateBook | null {
 }
 
 /**
- * How long the owner of the locks of each name had no CPU while others were blocked: the analysis' estimate, which is of
- * the whole recording and all threads. Null where the view is of a part of them.
+ * How long the owner of the locks of each name had no CPU in the range while others were blocked: the analysis' estimate,
+ * which is of all threads. Null where the view is of a part of them.
  */
 export function useNoCpu(recording: number): Map<number, number> | null {
   const answers = useAnswers({ ask: "whole" as const, recording });
   const { range, thread, method, kind } = view.value;
-  if (range || thread !== "" || method !== "" || kind !== "all") return null;
-  return answers && new Map((answers[0].whole.steal?.lockNames ?? []).map(({ name, offCpu }) => [name, offCpu]));
+  const steal = answers?.[0].whole.steal;
+  const isOfPart = thread !== "" || method !== "" || kind !== "all";
+  const { from, to } = rangeOf(view.value, factsOf(recording)?.durationNs ?? 1);
+  return useMemo(() => (steal && !isOfPart ? noCpuIn(steal, range && { from, to }) : null), [steal, isOfPart, range === null, from, to]);
 }
 
 const CONTENTION: Record<View["kind"], Kind[]> = { all: ["monitor", "juc"], monitor: ["monitor"], juc: ["juc"] };
@@ -110,10 +113,10 @@ export function scopeOf(view: View, duration: number, kinds?: Kind[], within: St
   };
 }
 
-/** Blocked time of the whole recording, whatever range and filter are. */
-export function wholeOf(view: View, duration: number): Scope {
-  const filter = { thread: "", lock: "", method: "", services: false };
-  return { recording: view.recording, from: 0, to: duration, filter, kinds: CONTENTION.all, within: [] };
+/** The same range, whatever the filter is. */
+export function withoutFilter(view: View, duration: number, kinds: Kind[] = CONTENTION.all): Scope {
+  const filter = { thread: "", lock: "", method: "", services: true };
+  return { recording: view.recording, ...rangeOf(view, duration), filter, kinds, within: [] };
 }
 
 /** Groups of call stacks that are asked for at most; what is beyond is one group. */

@@ -12,6 +12,8 @@ export const PANELS = ["chains", "waiting", "holding", "inside", "longest"] as c
 export const NODES = ["groups", "threads", "methods"] as const;
 /** What the widths of a profile stand for. */
 export const WEIGHTS = ["cpu", "wall", "blocked", "owning", "waiting"] as const;
+/** That *Incident* shows the whole recording, not its worst phase. */
+export const WHOLE = "whole";
 /** How a profile is shown. */
 export const SHAPES = ["flame", "tree", "flat", "callers"] as const;
 /** What *Parks* shows. */
@@ -35,7 +37,7 @@ export const COLUMNS = {
   waits: ["name", "line", "count", "total", "average", "max", "threads", "ended"],
   spent: ["name", "line", "ran", "stolen", "throttled", "queued", "offCpu", "share"],
   transactions: ["name", "line", "count", "p50", "p99", "max", "wall", "cpu", "blocked", "parked", "waited", "stolen", "throttled", "queued", "offCpu", "offCpu99"],
-  changes: ["name", "before", "after", "size", "noise", "verdict"],
+  changes: ["name", "before", "after", "size", "factor", "noise", "verdict"],
 } as const;
 /** A column of a table: that of *Locks*, the calling context tree, ... */
 export type ColumnOf<Table extends keyof typeof COLUMNS> = (typeof COLUMNS)[Table][number];
@@ -48,7 +50,7 @@ const isRange: Fits = (text) => parseRange(text) !== null;
 /** The parts of a page's mode, which stand between dots; an empty one is its default. */
 const MODES: Record<PageName, readonly Fits[]> = {
   overview: [],
-  incident: [],
+  incident: [oneOf([WHOLE])],
   locks: [oneOf(PANELS), orderOf(COLUMNS.locks)],
   waitfor: [oneOf(NODES)],
   profile: [oneOf(WEIGHTS), oneOf(SHAPES), oneOf(["all"])],

@@ -2,8 +2,18 @@ import { describe, expect, it } from "vitest";
 import { noCpuText, notOwned, SHARE_WORDS, threadsText, tooFew } from "./owning";
 import { PARK_WORDS } from "./parks";
 import { PRESSURE } from "./words";
+import { NO_NAMES, noGroups } from "../data/group";
+import { NameBook } from "../data/names";
+import { spotsOf } from "../data/incident";
 
 describe("words about owners", () => {
+  it("say what an owner was in as the findings do: what the application called, and where", () => {
+    const names = new NameBook();
+    const frame = (method: number, line: number, jdk: boolean) => ({ method, line, jdk, file: "", source: "" });
+    names.learn({ ...NO_NAMES, texts: { 1: "app.Prices.download", 2: "java.lang.Thread.sleep", 3: "java.lang.Thread.sleep0" }, frames: { 1: frame(1, 14, false), 2: frame(2, 9, true), 3: frame(3, 0, true) }, chains: { 1: [3, 2, 1], 2: [1] } });
+    const groups = { ...noGroups(), parent: [-1, -1, -1], value: [1, 2, 0], total: [30, 20, 10] };
+    expect(spotsOf(groups, names).map(({ text }) => text)).toEqual(["java.lang.Thread.sleep, called from app.Prices.download:14", "app.Prices.download:14", "outside the method that acquired the lock"]);
+  });
   it("say whose time in the run queue it is, and of what a part", () => {
     const owner = (time: number) => ({ what: "owner" as const, time, owner: { method: 1, time, paused: 0 } });
     expect(noCpuText(54, 1000, [{ what: "unknown", time: 840 }])).toBe("the owner had no CPU for 5.4 % of it");

@@ -27,6 +27,12 @@ export const SHARE_WORDS: Record<Share["what"], Words> = {
   unknown: { title: "unknown", largest: ["", " of that: the recording does not show the owner"], other: ["", " unknown owner"], why: "The recording does not show the owner" },
 };
 
+/** Between a method and the one that called it, as in the findings: `Thread.sleep, called from Prices.download`. */
+export const CALLED_FROM = ", called from ";
+
+/** Why an owner that is in a call does not run. */
+export const NOT_RUNNING = "not running: asleep, in I/O or waiting";
+
 /** Whose time in the run queue it is, and of what a part. `shares` are those that are shown with it. */
 export function noCpuText(noCpu: number, total: number, shares: Share[]): string {
   const named = shares.find(({ what }) => what === "owner");

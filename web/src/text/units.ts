@@ -38,6 +38,17 @@ export function mean(n: number): string {
   return n < 0.95 ? n.toFixed(2) : n.toFixed(1);
 }
 
+/** How many times as much something became: `×0.40`, `×2.1`, `×13,000`; `new` and `gone` where it was or is nothing. */
+export function factor(before: number, after: number): string {
+  if (before === after) return "×1.0";
+  if (before <= 0) return "new";
+  if (after <= 0) return "gone";
+  const ratio = after / before;
+  if (ratio < 0.001) return "< ×0.001";
+  if (ratio >= 9.95) return `×${count(Math.round(ratio))}`;
+  return `×${ratio < 0.0995 ? ratio.toPrecision(1) : ratio.toFixed(ratio < 0.995 ? 2 : 1)}`;
+}
+
 /** `1,234,567`. */
 export function count(n: number): string {
   return n.toLocaleString("en-US");

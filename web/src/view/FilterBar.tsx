@@ -1,6 +1,7 @@
 // One time range and one filter for every page.
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { isFiltered, NO_FILTER } from "../state/address";
 import { baseOf, rangeOf, useSource } from "../state/asking";
 import { factsOf } from "../state/opened";
 import { show, view } from "../state/view";
@@ -18,7 +19,7 @@ export function FilterBar() {
   const folded = factsOf(recording)?.foldedThreads ?? 0;
   const { from, to } = rangeOf(view.value, whole);
   const change = (from: number, to: number) => show({ range: from < to ? { from, to } : null });
-  const filtered = range || thread || lock || method || kind !== "all" || services;
+  const filtered = range !== null || isFiltered(view.value);
   return (
     <form class="filters" aria-label="Time range and filter" onSubmit={(event) => event.preventDefault()}>
       <Typed label="from" title="Begin of the time range: 12.5s, 300ms" size={7} value={range ? moment(from, whole) : ""} empty="start"
@@ -54,7 +55,7 @@ export function FilterBar() {
         <input type="checkbox" checked={services} onChange={(event) => show({ services: event.currentTarget.checked })} /> JVM threads
       </label>
       <button type="button" disabled={!filtered}
-        onClick={() => show({ range: null, thread: "", lock: "", method: "", kind: "all", services: false })}>
+        onClick={() => show({ range: null, ...NO_FILTER })}>
         Show all
       </button>
     </form>

@@ -1,4 +1,5 @@
 // What the address names and the recording does not have: a sentence for each, and a way to drop it.
+import type { ComponentChildren } from "preact";
 import { KINDS, type Aspect, type Filter } from "../data/contract";
 import { stepsOf, type View } from "../state/address";
 import { grouping, useAnswers, useSource } from "../state/asking";
@@ -7,6 +8,7 @@ import { estimatedOrder } from "../state/pages";
 import { show, view } from "../state/view";
 import { moment } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
+import { ExecutedByOwners } from "./ExecutedByOwners";
 import { useDuration } from "./FilterBar";
 import { nameOf } from "./Narrowed";
 
@@ -24,7 +26,7 @@ const NO_FILTER: Filter = { thread: "", lock: "", method: "", services: true };
 const FILTERS = {
   thread: (name: string, whole: boolean) => (whole ? `no thread is called “${name}”` : `no thread's name contains “${name}”`),
   lock: (name: string, whole: boolean) => (whole ? `no lock is called “${name}”` : `no lock's name or class contains “${name}”`),
-  method: (name: string, whole: boolean) => (whole ? `no waiter, owner or sample has a method “${name}” on its call stack` : `no blocked or waiting thread, owner at its release, or sample has a method on its call stack whose name contains “${name}” (what owners did meanwhile is on “Incident”)`),
+  method: (name: string, whole: boolean) => (whole ? `no waiter, owner or sample has a method “${name}” on its call stack` : `no blocked or waiting thread, owner at its release, or sample has a method on its call stack whose name contains “${name}”`),
 } as const;
 
 /** Everything of the address that the recording does not have. */
@@ -50,10 +52,10 @@ export function NotThere() {
   );
 }
 
-function Sentence({ text, drop }: { text: string; drop: Partial<View> }) {
+function Sentence({ text, drop, children }: { text: string; drop: Partial<View>; children?: ComponentChildren }) {
   return (
     <p class="card problem" role="alert">
-      The address does not fit this recording: {text}. <button type="button" class="small" onClick={() => show(drop)}>drop it</button>
+      The address does not fit this recording: {text}.{children} <button type="button" class="small" onClick={() => show(drop)}>drop it</button>
     </p>
   );
 }
@@ -65,7 +67,11 @@ function OfFilter({ filter }: { filter: keyof typeof FILTERS }) {
   const scope = { recording, from: 0, to: useDuration(), filter: { ...NO_FILTER, [filter]: text }, kinds: [...KINDS], within: [] };
   const answers = useAnswers(grouping(scope, [], 1));
   if (!answers || answers[0].count > 0) return null;
-  return <Sentence text={FILTERS[filter](text.replace(/^=/, ""), text.startsWith("="))} drop={{ [filter]: "" }} />;
+  return (
+    <Sentence text={FILTERS[filter](text.replace(/^=/, ""), text.startsWith("="))} drop={{ [filter]: "" }}>
+      {filter === "method" && <ExecutedByOwners />}
+    </Sentence>
+  );
 }
 
 /** What a view names by whole names or keys. */

@@ -231,6 +231,12 @@ pub trait StretchSink {
     fn thread_interval(&mut self, interval: &ThreadInterval) {
         let _ = interval;
     }
+
+    /// Called where the owner of a lock probably had no CPU for so many ns of a span in which it blocked a
+    /// thread. An estimate from what was recorded one by one. By default nothing is done with it.
+    fn owner_no_cpu(&mut self, lock: LockId, span: (TimeNs, TimeNs), ns: f64) {
+        let _ = (lock, span, ns);
+    }
 }
 
 /// What the owner of a contended lock was doing at a moment.

@@ -236,7 +236,16 @@ impl History {
     /// What the thread probably did between two moments, in which it had this lock and was neither
     /// blocked nor waiting. A thread that slept for most of an interval was without
     /// a CPU for no more of the span than for the rest of the interval.
-    pub fn estimate(&self, thread: ThreadId, lock: LockId, from: TimeNs, to: TimeNs) -> Estimate {
+    ///
+    /// `each` gets each part of the span for some of which it had no CPU, and for how long.
+    pub fn estimate(
+        &self,
+        thread: ThreadId,
+        lock: LockId,
+        from: TimeNs,
+        to: TimeNs,
+        mut each: impl FnMut(TimeNs, TimeNs, f64),
+    ) -> Estimate {
         let mut sum = Estimate::default();
         for (part, overlap) in self.overlapping(thread, from, to) {
             let counted_twice = if self.included { part.spent.stolen } else { 0.0 };
@@ -256,7 +265,11 @@ impl History {
             sum.cpu_least += overlap * (cpu - (there - held).max(0.0)).max(0.0) / held;
             sum.asleep_least += overlap * (there.min(held) - busy).max(0.0) / held;
             sum.cpu += overlap * cpu / present;
-            sum.off_cpu += overlap * lost / present;
+            let off_cpu = overlap * lost / present;
+            if off_cpu > 0.0 {
+                each(part.start.max(from), part.end.min(to), off_cpu);
+            }
+            sum.off_cpu += off_cpu;
             sum.off_cpu_least += (lost - (present - overlap)).clamp(0.0, overlap);
             sum.off_cpu_most += lost.min(overlap);
             sum.measured += overlap;
@@ -304,7 +317,7 @@ mod tests {
     #[test]
     fn a_thread_lacks_a_cpu_for_the_same_part_of_every_moment_it_is_there() {
         let history = history(9);
-        let off = |from, to| history.estimate(T, L, TimeNs(from), TimeNs(to));
+        let off = |from, to| history.estimate(T, L, TimeNs(from), TimeNs(to), |_, _, _| {});
         // 30 of 100 units were lost, 50 computed; the other 20 it slept.
         assert!((off(0, 40).off_cpu - 12.0).abs() < 1e-9 && (off(0, 40).cpu - 20.0).abs() < 1e-9);
         assert_eq!((off(0, 40).off_cpu_least, off(0, 40).off_cpu_most), (0.0, 30.0));
@@ -321,7 +334,7 @@ mod tests {
         history.away(T, TimeNs(20), TimeNs(40));
         history.away(ThreadId(9), TimeNs(20), TimeNs(40));
         // 30 of the 80 units in which it was not blocked.
-        assert!((history.estimate(T, L, TimeNs(0), TimeNs(8)).off_cpu - 3.0).abs() < 1e-9);
+        assert!((history.estimate(T, L, TimeNs(0), TimeNs(8), |_, _, _| {}).off_cpu - 3.0).abs() < 1e-9);
     }
 
     #[test]
@@ -330,22 +343,22 @@ mod tests {
         // It executes for 20 of 100 units and has the lock for 10, then 90 of them.
         history.add(T, TimeNs(0), TimeNs(100), spent(20.0, 0.0, 0.0, 0.0));
         history.held(T, L, TimeNs(0), TimeNs(10));
-        let short = history.estimate(T, L, TimeNs(0), TimeNs(10));
+        let short = history.estimate(T, L, TimeNs(0), TimeNs(10), |_, _, _| {});
         assert_eq!((short.asleep_least, short.cpu_least), (0.0, 0.0));
         assert!((short.cpu - 2.0).abs() < 1e-9);
         history.held(T, L, TimeNs(10), TimeNs(90));
-        let long = history.estimate(T, L, TimeNs(0), TimeNs(90));
+        let long = history.estimate(T, L, TimeNs(0), TimeNs(90), |_, _, _| {});
         assert!((long.asleep_least - 70.0).abs() < 1e-9 && (long.cpu_least - 10.0).abs() < 1e-9, "{long:?}");
         // Blocked otherwise: there was no other time to sleep in.
         history.add(T, TimeNs(100), TimeNs(200), spent(2.0, 0.0, 0.0, 0.0));
         history.away(T, TimeNs(110), TimeNs(200));
         history.held(T, L, TimeNs(100), TimeNs(110));
-        assert!((history.estimate(T, L, TimeNs(100), TimeNs(110)).asleep_least - 8.0).abs() < 1e-9);
+        assert!((history.estimate(T, L, TimeNs(100), TimeNs(110), |_, _, _| {}).asleep_least - 8.0).abs() < 1e-9);
         // Blocked all the time, and with the lock for a part of that.
         history.add(T, TimeNs(200), TimeNs(300), spent(2.0, 0.0, 0.0, 0.0));
         history.away(T, TimeNs(200), TimeNs(298));
         history.held(T, L, TimeNs(240), TimeNs(290));
-        assert!(history.estimate(T, L, TimeNs(240), TimeNs(290)).asleep_least < 1e-9);
+        assert!(history.estimate(T, L, TimeNs(240), TimeNs(290), |_, _, _| {}).asleep_least < 1e-9);
     }
 
     #[test]
@@ -356,15 +369,15 @@ mod tests {
         history.add(T, TimeNs(0), TimeNs(1_000), spent(100.0, 0.0, 0.0, 0.0));
         history.held(T, L, TimeNs(0), TimeNs(10));
         history.held(T, OTHER, TimeNs(10), TimeNs(910));
-        let short = history.estimate(T, L, TimeNs(0), TimeNs(10));
+        let short = history.estimate(T, L, TimeNs(0), TimeNs(10), |_, _, _| {});
         assert_eq!((short.asleep_least, short.cpu_least), (0.0, 0.0));
         // Slept for no less than 800, whatever it did otherwise.
-        let long = history.estimate(T, OTHER, TimeNs(10), TimeNs(910));
+        let long = history.estimate(T, OTHER, TimeNs(10), TimeNs(910), |_, _, _| {});
         assert!((long.asleep_least - 800.0).abs() < 1e-9, "{long:?}");
         history.add(T, TimeNs(1_000), TimeNs(2_000), spent(100.0, 0.0, 0.0, 0.0));
         history.held(T, L, TimeNs(1_000), TimeNs(1_900));
         history.held_too(T, OTHER, TimeNs(1_000), TimeNs(1_010));
-        assert_eq!(history.estimate(T, OTHER, TimeNs(1_000), TimeNs(1_010)).asleep_least, 0.0);
+        assert_eq!(history.estimate(T, OTHER, TimeNs(1_000), TimeNs(1_010), |_, _, _| {}).asleep_least, 0.0);
     }
 
     #[test]

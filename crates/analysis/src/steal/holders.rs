@@ -4,7 +4,7 @@
 use super::history::{Estimate, History};
 use super::steal_report::HeldOff;
 use crate::ledger::LockSplit;
-use crate::monitor::{Kind, Slice, Stretch};
+use crate::monitor::{Kind, Slice, Stretch, StretchSink};
 use crate::names::Names;
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -122,7 +122,7 @@ impl Holders {
     }
 
     /// The intervals up to `time` are known.
-    pub fn known_to(&mut self, time: TimeNs, history: &mut History) {
+    pub fn known_to(&mut self, time: TimeNs, history: &mut History, also: &mut dyn StretchSink) {
         self.held_to(time, history);
         self.away.retain(|(thread, start, end)| {
             let is_known = *end <= time;
@@ -137,7 +137,10 @@ impl Holders {
                 return true;
             }
             let blocked = held.end.since(held.start).0 as f64 * held.running;
-            let did = history.estimate(held.holder, held.lock, held.start, held.end).times(held.running);
+            let did = history.estimate(held.holder, held.lock, held.start, held.end, |from, to, off_cpu| {
+                also.owner_no_cpu(held.lock, (from, to), off_cpu * held.running);
+            });
+            let did = did.times(held.running);
             if let Some(path) = held.path.filter(|_| did.off_cpu > 0.0) {
                 *by_path.entry((path, held.lock)).or_default() += did.off_cpu;
             }

@@ -74,6 +74,23 @@ impl Measured {
     fn end(&self) -> TimeNs {
         self.start + self.duration
     }
+
+    fn machine_totals(&self) -> MachineTotals {
+        let MachineTime { busy, stolen, idle, .. } = self.machine;
+        MachineTotals { busy_ns: busy.0, steal_ns: stolen.0, idle_ns: idle.0 }
+    }
+
+    /// The container's quota; `None` if there is none.
+    fn quota(&self) -> Option<QuotaReport> {
+        let Throttling { quota, period, periods, throttled_periods, throttled, .. } = self.throttling;
+        (quota.0 > 0 || throttled.0 > 0).then_some(QuotaReport {
+            quota_ns: quota.0,
+            period_ns: period.0,
+            periods,
+            throttled_periods,
+            throttled_ns: throttled.0,
+        })
+    }
 }
 
 /// Takes in events, and says what the environment took.
@@ -230,15 +247,15 @@ impl Steal {
         // Without intervals (a machine that cannot be read) nothing waits for them for ever. What is
         // pending is looked at each time, so that this is not done for each watermark.
         if watermark.since(self.known) > KNOWN_WITHIN + KNOWN_WITHIN {
-            self.known_to(watermark - KNOWN_WITHIN);
+            self.known_to(watermark - KNOWN_WITHIN, also);
         }
     }
 
     /// The intervals up to `time` are known.
-    fn known_to(&mut self, time: TimeNs) {
+    fn known_to(&mut self, time: TimeNs, also: &mut dyn StretchSink) {
         self.known = self.known.max(time);
         self.transactions.known_to(time, &self.history);
-        self.holders.known_to(time, &mut self.history);
+        self.holders.known_to(time, &mut self.history, also);
     }
 
     fn settle_first(&mut self, also: &mut dyn StretchSink) {
@@ -246,7 +263,7 @@ impl Steal {
         let samples = self.samples_of(&measured);
         let middle = measured.start + DurationNs(measured.duration.0 / 2);
         self.divide(&measured, samples, self.from <= middle && middle < self.to, also);
-        self.known_to(measured.end());
+        self.known_to(measured.end(), also);
     }
 
     /// Weights of the interval's samples by thread and CPU. Samples of different
@@ -307,7 +324,7 @@ impl Steal {
         self.history.add(ThreadId::NONE, measured.start, measured.end(), process);
         if counts {
             self.refined += u64::from(refines);
-            self.add_totals(measured, process);
+            self.add_totals(measured, process, refines);
         }
     }
 
@@ -328,21 +345,14 @@ impl Steal {
         self.threads.entry(thread).or_default().add(spent, 1.0);
     }
 
-    fn add_totals(&mut self, measured: &Measured, process: Spent) {
+    fn add_totals(&mut self, measured: &Measured, process: Spent, refines: bool) {
         self.intervals += 1;
         self.covered_ns += measured.duration.0;
         self.process.add(process, 1.0);
-        self.machine.busy_ns += measured.machine.busy.0;
-        self.machine.steal_ns += measured.machine.stolen.0;
-        self.machine.idle_ns += measured.machine.idle.0;
-        let told = &measured.throttling;
-        if told.quota.0 > 0 || told.throttled.0 > 0 {
-            let quota = self.quota.get_or_insert_with(QuotaReport::default);
-            quota.quota_ns = told.quota.0;
-            quota.period_ns = told.period.0;
-            quota.periods += told.periods;
-            quota.throttled_periods += told.throttled_periods;
-            quota.throttled_ns += told.throttled.0;
+        let (machine, quota) = (measured.machine_totals(), measured.quota());
+        self.machine.add(&machine);
+        if let Some(quota) = &quota {
+            self.quota.get_or_insert_with(QuotaReport::default).add(quota);
         }
         let ns = |time: f64| time.round() as u64;
         self.windows.push(Window {
@@ -352,6 +362,10 @@ impl Steal {
             steal_ns: ns(process.stolen),
             throttled_ns: ns(process.throttled),
             run_queue_ns: ns(process.run_queue),
+            intervals: 1,
+            refined_intervals: u64::from(refines),
+            machine,
+            quota: quota.unwrap_or_default(),
         });
         if self.windows.len() > MAX_WINDOWS {
             self.windows = self.windows.chunks(2).filter_map(joined).collect();
@@ -362,7 +376,7 @@ impl Steal {
     pub fn finish(&mut self, also: &mut dyn StretchSink) {
         self.close(also);
         self.settle(TimeNs(u64::MAX), also);
-        self.known_to(TimeNs(u64::MAX));
+        self.known_to(TimeNs(u64::MAX), also);
     }
 
     /// Details that found no room.
@@ -463,6 +477,12 @@ fn joined(windows: &[Window]) -> Option<Window> {
         joined.steal_ns += window.steal_ns;
         joined.throttled_ns += window.throttled_ns;
         joined.run_queue_ns += window.run_queue_ns;
+        joined.intervals += window.intervals;
+        joined.refined_intervals += window.refined_intervals;
+        joined.machine.add(&window.machine);
+        if window.quota != QuotaReport::default() {
+            joined.quota.add(&window.quota);
+        }
     }
     Some(joined)
 }

@@ -1,5 +1,6 @@
 //! What `headway report --steal` shows: plain data, ready for JSON.
 
+use headway_model::event::StealAccounting;
 use headway_model::LockId;
 use serde::Serialize;
 
@@ -51,6 +52,14 @@ pub struct MachineTotals {
     pub idle_ns: u64,
 }
 
+impl MachineTotals {
+    pub(crate) fn add(&mut self, other: &MachineTotals) {
+        self.busy_ns += other.busy_ns;
+        self.steal_ns += other.steal_ns;
+        self.idle_ns += other.idle_ns;
+    }
+}
+
 /// A quota and what it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -65,6 +74,16 @@ pub struct QuotaReport {
     pub throttled_periods: u64,
     /// For how long, all CPUs added up.
     pub throttled_ns: u64,
+}
+
+impl QuotaReport {
+    /// Adds what a later time says.
+    pub(crate) fn add(&mut self, later: &QuotaReport) {
+        (self.quota_ns, self.period_ns) = (later.quota_ns, later.period_ns);
+        self.periods += later.periods;
+        self.throttled_periods += later.throttled_periods;
+        self.throttled_ns += later.throttled_ns;
+    }
 }
 
 /// Where the ready time of a thread, a group or the process went.
@@ -201,9 +220,26 @@ pub struct Window {
     pub throttled_ns: u64,
     /// Time waiting for a CPU.
     pub run_queue_ns: u64,
+    /// Measured intervals in it.
+    #[serde(skip)]
+    pub intervals: u64,
+    /// Those whose steal time was divided CPU by CPU.
+    #[serde(skip)]
+    pub refined_intervals: u64,
+    /// The machine meanwhile, all processes together.
+    #[serde(skip)]
+    pub machine: MachineTotals,
+    /// The quota meanwhile; all zero if there is none.
+    #[serde(skip)]
+    pub quota: QuotaReport,
 }
 
 impl StealReport {
+    /// True if steal time is in the CPU times of the kernel, and must be subtracted.
+    pub fn corrects(&self) -> bool {
+        self.accounting == StealAccounting::Included.name()
+    }
+
     /// Keeps the `n` first rows of every list.
     pub fn keep_top(&mut self, n: usize) {
         self.threads.truncate(n);

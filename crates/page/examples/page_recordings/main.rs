@@ -17,6 +17,7 @@ use headway_model::{
 };
 use std::collections::HashMap;
 use std::error::Error;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -141,10 +142,10 @@ fn at(ns: u64) -> TimeNs {
     TimeNs(START + ns)
 }
 
-/// Six request threads need the stock; an indexer holds it for `hold` each
-/// second from the second on. `request-1` waits for it holding the orders. In
-/// the eighth second the indexer hardly runs, and a quota holds all back.
-fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
+/// Six request threads need the stock; an indexer holds it for `hold` in each
+/// second that is `contended`. `request-1` waits for it holding the orders. In
+/// seconds that are `scarce` the indexer hardly runs, and a quota holds all back.
+fn shop(path: &Path, hold: u64, seconds: u64, contended: Range<u64>, scarce: Range<u64>) -> Result<(), Box<dyn Error>> {
     let mut scene = Scene::new(path, &[])?;
     let indexer = scene.thread(10, "indexer-1");
     let requests: Vec<ThreadId> = (1..=6).map(|n| scene.thread(20 + n, &format!("request-{n}"))).collect();
@@ -189,14 +190,14 @@ fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
         for thread in &requests {
             park(&mut scene, *thread, queue, poll, s + 700 * MS, s + 980 * MS);
         }
-        environment(&mut scene, indexer, &requests, s, second == 8);
-        if second >= 2 && hold > 0 {
+        environment(&mut scene, indexer, &requests, s, scarce.contains(&second));
+        if contended.contains(&second) {
             for n in 1..=hold / (10 * MS) {
                 let chain = if n % 3 == 0 { rebuild } else { sort };
                 sample(&mut scene, indexer, chain, s + 20 * MS + n * 10 * MS - MS);
             }
         }
-        if second >= 2 && hold > 0 {
+        if contended.contains(&second) {
             let chains = [rebuild, reserve, place];
             contention(&mut scene, indexer, &requests, [stock, orders], chains, s + 20 * MS, hold);
         }
@@ -488,8 +489,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => Err(format!("there is no option {option}").into()),
         };
     }
-    shop(&directory.join("shop.jfr"), 300 * MS, 12)?;
-    shop(&directory.join("shop-after.jfr"), 60 * MS, 12)?;
+    shop(&directory.join("shop.jfr"), 300 * MS, 12, 2..12, 8..9)?;
+    shop(&directory.join("shop-after.jfr"), 60 * MS, 12, 2..12, 8..9)?;
+    shop(&directory.join("phase.jfr"), 300 * MS, 12, 4..7, 8..9)?;
+    shop(&directory.join("scarce.jfr"), 200 * MS, 12, 2..12, 0..12)?;
     hostile(&directory.join("hostile.jfr"), 5_000)?;
     crowd(&directory.join("crowd.jfr"))?;
     kinds::cut(&directory.join("cut.jfr"), &directory.join("crowd.jfr"))?;
@@ -497,5 +500,5 @@ fn main() -> Result<(), Box<dyn Error>> {
     kinds::pool(&directory.join("pool.jfr"))?;
     kinds::short(&directory.join("short.jfr"))?;
     kinds::sampled(&directory.join("sampled.jfr"))?;
-    shop(&directory.join("empty.jfr"), 0, 0)
+    shop(&directory.join("empty.jfr"), 0, 0, 0..0, 0..0)
 }

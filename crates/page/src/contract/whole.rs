@@ -177,11 +177,40 @@ pub struct Steal {
     /// The container's quota, if there is one.
     pub quota: Option<Quota>,
     /// The process: all its threads, those without a name included.
-    pub process: Spent,
+    pub process: Ready,
+    /// The same in the course of time.
+    pub windows: Vec<StealWindow>,
     /// Kinds of transactions, longest in all first.
     pub transactions: Vec<Transactions>,
+    /// Length of the intervals of `lock_names`.
+    pub lock_interval_ns: u64,
     /// Locks whose owners had no CPU, by name, most such time first.
     pub lock_names: Vec<NameHeldOff>,
+}
+
+/// Some measured intervals that follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct StealWindow {
+    /// When it begins.
+    pub from: u64,
+    /// When it ends.
+    pub to: u64,
+    /// How many intervals.
+    pub intervals: u64,
+    /// Those whose stolen time was divided CPU by CPU.
+    pub refined: u64,
+    /// The machine, all processes together.
+    pub machine: Machine,
+    /// Periods of the quota.
+    pub periods: u64,
+    /// How many of them were cut short.
+    pub throttled_periods: u64,
+    /// For how long the quota held the process back, all CPUs added up.
+    pub throttled: u64,
+    /// The process: all its threads, those without a name included.
+    pub process: Ready,
 }
 
 /// CPU time of the machine.
@@ -217,9 +246,7 @@ pub struct Quota {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "camelCase")]
-pub struct Spent {
-    /// CPU time as the kernel gives it.
-    pub cpu: u64,
+pub struct Ready {
     /// CPU time without stolen time.
     pub corrected: u64,
     /// Stolen time.
@@ -228,8 +255,6 @@ pub struct Spent {
     pub throttled: u64,
     /// Time ready and waiting for a CPU.
     pub queued: u64,
-    /// Part of the ready time that was off-CPU.
-    pub off_cpu_share: f64,
 }
 
 /// Transactions of one kind.
@@ -290,4 +315,6 @@ pub struct NameHeldOff {
     pub name: u32,
     /// How much of their blocked time the owner was ready, but had no CPU: an estimate.
     pub off_cpu: u64,
+    /// When: begins of intervals, and the time in each. They add up to `off_cpu`.
+    pub when: Vec<(u64, u64)>,
 }

@@ -1,0 +1,88 @@
+// What the page says of recordings that have something: a phase, pauses of the VM, less CPU time than another.
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { duration, percent } from "../src/text/units";
+import { browser, open, report, scratch, SIZE, summary } from "./stage";
+
+const place = scratch();
+let chromium: Browser;
+let shop: string;
+
+beforeAll(async () => {
+  shop = report(place.file("shop.html"), ["shop.jfr", "shop-after.jfr"]);
+  chromium = await browser();
+});
+
+afterAll(async () => {
+  await chromium?.close();
+  place.remove();
+});
+
+async function visit(address: string): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+  const context = await chromium.newContext({ viewport: SIZE });
+  return { context, ...(await open(context, address)) };
+}
+
+describe("the page", () => {
+  it("says why a verdict per second differs from that per CPU second", async () => {
+    const { page, context, complaints } = await visit(`${report(place.file("scarce.html"), ["shop.jfr", "scarce.jfr"])}#/compare`);
+    const said = page.getByText(/^The units disagree: Stock\.lock is better per second, but (worse|within noise) per CPU second/);
+    await said.waitFor();
+    expect(await said.innerText()).toMatch(/The application used 4\d % less CPU time per second: 0\.8\d CPUs on average before, 0\.48 after\.$/);
+    await page.goto(`${shop}#/compare`);
+    await page.reload();
+    await page.locator(".tablerow", { hasText: "Stock.lock" }).first().waitFor();
+    expect(await page.getByText("The units disagree").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("opens Incident on a phase that is clearly worse than the rest, unless the address says what to show", async () => {
+    const phase = report(place.file("phase.html"), ["phase.jfr"]);
+    const { page, context, complaints } = await visit(`${phase}#/overview`);
+    await page.getByRole("link", { name: "Incident", exact: true }).click();
+    await page.waitForFunction(() => location.hash === "#/incident?range=4000000000-7000000000&lock=%3DStock.lock");
+    const sentence = page.getByLabel("The incident", { exact: true }).locator(".sentence");
+    await expect.poll(() => sentence.innerText()).toContain("from 4.00 s to 7.00 s");
+    // One click shows all of it, and a reload the same.
+    await page.getByRole("button", { name: "whole recording" }).click();
+    await expect.poll(() => sentence.innerText()).toContain("from 0.00 s to 12.00 s");
+    await page.reload();
+    await expect.poll(() => sentence.innerText()).toContain("from 0.00 s to 12.00 s");
+    await page.getByRole("button", { name: /Stock.lock/ }).first().click();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.waitForFunction(() => location.hash === "#/incident?mode=whole");
+    for (const said of ["range=1000000000-5000000000", "lock=%3Dcom.acme.shop.Orders", "thread=request-1"]) {
+      await page.goto(`${phase}#/incident?${said}`);
+      await page.reload();
+      await sentence.waitFor();
+      expect(new URL(page.url()).hash).toBe(`#/incident?${said}`);
+    }
+    // Contention that lasts is no phase to open.
+    await page.goto(`${shop}#/incident`);
+    await page.reload();
+    await sentence.waitFor();
+    await expect.poll(() => sentence.innerText()).toContain("from 0.00 s to 12.00 s");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("says how long the VM was paused in the range, or that it was not", async () => {
+    const queue = report(place.file("queue.html"), ["queue.jfr"]);
+    interface Paused { pauses: { count: number; total_ns: number; max_ns: number }; duration_ns: number }
+    const said = (options: string[], where: string, length?: number) => {
+      const { pauses, duration_ns } = summary<Paused>("queue.jfr", options);
+      return `${pauses.count} garbage collection pauses${where}: ${duration(pauses.total_ns)} in total (${percent(pauses.total_ns / (length ?? duration_ns))} of the time), the longest ${duration(pauses.max_ns)}.`;
+    };
+    const { page, context, complaints } = await visit(`${queue}#/overview`);
+    const verdict = page.getByLabel("Verdict");
+    await verdict.getByText(said([], "")).waitFor();
+    await page.goto(`${queue}#/overview?range=1000000000-2000000000`);
+    await verdict.getByText(said(["--from=1s", "--to=2s"], " in the chosen range", 1e9)).waitFor();
+    await page.goto(`${shop}#/overview?range=1000000000-2000000000`);
+    await page.reload();
+    await verdict.getByText("No garbage collection pause in the chosen range.").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
