@@ -119,7 +119,9 @@ impl Analysis {
             has_virtual: false,
             parks: Parks::new(bounds.sites),
             virtual_threads: VirtualThreads::new(bounds.sites),
-            pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
+            pressure: options
+                .pressure
+                .map(|pressure| Pressure::new(pressure, bounds, options.threads.clone()).keeping_parts()),
             recorded_pressure: Recorded::new(bounds.pressure_cells),
             steal: Steal::new(bounds, options.threads.clone()),
             losses: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 use super::tally::Tally;
 use super::OwnerChain;
+use crate::monitor::Slice;
 use crate::options::Bounds;
 use headway_model::{ChainId, DurationNs, LockId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -16,6 +17,43 @@ pub(crate) struct Cell {
     pub acquirers: Tally<ChainId>,
     /// Who held it meanwhile.
     pub owners: Tally<OwnerChain>,
+    /// How the time divides; all 0 where that is not kept.
+    pub parts: Parts,
+}
+
+/// How time spent acquiring a lock divides, of contentions that were recorded one by one. In ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// An owner is known.
+    pub owned: u64,
+    /// Nobody had the lock: the next thread did not run yet.
+    pub hand_off: u64,
+    /// The whole VM was paused.
+    pub paused: u64,
+    /// Nothing is known.
+    pub unknown: u64,
+}
+
+impl Parts {
+    /// Adds another interval's, or another lock's.
+    pub fn merge(&mut self, other: Parts) {
+        self.owned += other.owned;
+        self.hand_off += other.hand_off;
+        self.paused += other.paused;
+        self.unknown += other.unknown;
+    }
+
+    /// `ns` of a slice lie here.
+    fn add(&mut self, slice: &Slice, ns: u64) {
+        let paused = u128::from(slice.stop_the_world.0) * u128::from(ns) / u128::from(slice.duration.0.max(1));
+        let paused = (paused as u64).min(ns);
+        self.paused += paused;
+        *match slice.basis {
+            basis if basis.is_hand_off() => &mut self.hand_off,
+            basis if basis.is_known() => &mut self.owned,
+            _ => &mut self.unknown,
+        } += ns - paused;
+    }
 }
 
 impl Cell {
@@ -24,6 +62,7 @@ impl Cell {
         self.acquiring += other.acquiring;
         self.acquirers.merge(&other.acquirers);
         self.owners.merge(&other.owners);
+        self.parts.merge(other.parts);
     }
 }
 
@@ -180,6 +219,15 @@ impl Windows {
         }
         self.cells += before - budget.left;
         self.folded += budget.folded;
+    }
+
+    /// A slice of a contention, by whether the lock had an owner then.
+    pub fn add_part(&mut self, lock: LockId, slice: &Slice) {
+        self.each(slice.start, slice.start + slice.duration, |window, ns, budget| {
+            if let Some(cell) = cell(window, lock, budget) {
+                cell.parts.add(slice, ns);
+            }
+        });
     }
 
     /// Number of the interval of a moment, and where in the interval it is.
