@@ -85,7 +85,7 @@ pub enum Command {
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
-    /// Compare two recordings, method by method.
+    /// Compare two recordings: which locks or methods take a larger or smaller share of the time.
     Diff(Diff),
     /// Convert a recording for other tools: uncompressed JFR, pprof, Firefox Profiler, ...
     Export(Export),
