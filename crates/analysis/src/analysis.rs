@@ -478,7 +478,12 @@ impl Analysis {
             also.park_wait(&wait);
             self.sampled.wait(&wait);
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
-            if is_service || !self.accepts(wait.thread) {
+            if is_service {
+                continue;
+            }
+            if !self.accepts(wait.thread) {
+                // It does not count, but it may own locks on which others are blocked that do.
+                self.steal.waited(wait.thread, wait.start, wait.end);
                 continue;
             }
             if !wait.synchronizer.is_conditional() {
