@@ -252,10 +252,9 @@ impl Pressure {
             from.chain.is_some().then_some((owner, slice.start, slice.start + slice.duration))
         });
         let span = (contention.start, contention.start + contention.duration);
-        self.windows.add_owners(contention.lock, span, owners);
-        if self.keeps_parts && self.activities.counts(contention.thread) {
-            contention.slices.iter().for_each(|slice| self.windows.add_part(contention.lock, slice));
-        }
+        let keeps_parts = self.keeps_parts && self.activities.counts(contention.thread);
+        let slices = if keeps_parts { contention.slices } else { &[] };
+        self.windows.add_owners(contention.lock, span, owners, slices);
     }
 
     /// Counts what is in flight up to `until`.
