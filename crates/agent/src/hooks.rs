@@ -162,7 +162,7 @@ const MONITOR_HOOKS: [Hook; 3] = [
         name: "monitor-reenter",
         address: on_reenter as *const (),
         original: &REENTER_ORIGINAL,
-        loss: "contended re-acquisitions after Object.wait are not seen",
+        loss: "time blocked after Object.wait is not recorded",
     },
     Hook {
         known: Known::Notify,
@@ -170,7 +170,7 @@ const MONITOR_HOOKS: [Hook; 3] = [
         name: "monitor-notify",
         address: on_notify as *const (),
         original: &NOTIFY_ORIGINAL,
-        loss: "contended re-acquisitions after Object.wait are not seen",
+        loss: "time blocked after Object.wait is not recorded",
     },
 ];
 

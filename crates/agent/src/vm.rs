@@ -44,8 +44,7 @@ pub fn forget() {
 /// Largest stack that is believed.
 const MAX_STACK_BYTES: u64 = 1 << 32;
 
-/// Why something is not there that the options leave out.
-pub const SWITCHED_OFF: &str = "switched off (--safe or --disable)";
+pub use headway_model::event::SWITCHED_OFF;
 
 /// See the module. Examined once, when a recording first allows it; each
 /// recording allows it anew.

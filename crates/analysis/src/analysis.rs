@@ -119,7 +119,9 @@ impl Analysis {
             has_virtual: false,
             parks: Parks::new(bounds.sites),
             virtual_threads: VirtualThreads::new(bounds.sites),
-            pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
+            pressure: options
+                .pressure
+                .map(|pressure| Pressure::new(pressure, bounds, options.threads.clone()).keeping_parts()),
             recorded_pressure: Recorded::new(bounds.pressure_cells),
             steal: Steal::new(bounds, options.threads.clone()),
             losses: BTreeMap::new(),
@@ -476,7 +478,12 @@ impl Analysis {
             also.park_wait(&wait);
             self.sampled.wait(&wait);
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
-            if is_service || !self.accepts(wait.thread) {
+            if is_service {
+                continue;
+            }
+            if !self.accepts(wait.thread) {
+                // It does not count, but it may own locks on which others are blocked that do.
+                self.steal.waited(wait.thread, wait.start, wait.end);
                 continue;
             }
             if !wait.synchronizer.is_conditional() {

@@ -505,7 +505,8 @@ pub struct WaitSite {
 pub struct WakerSummary {
     /// The thread group.
     pub group: String,
-    /// The first method that is not part of the waking mechanism; `unknown` if not recorded.
+    /// The first method that is not part of the waking mechanism, if there is one outside of the class that waits; as
+    /// in findings. `unknown` if not recorded.
     pub method: String,
     /// The call stack that ended most of the waited time, leaf first.
     #[serde(skip_serializing_if = "Vec::is_empty")]

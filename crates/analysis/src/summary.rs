@@ -11,6 +11,7 @@ use crate::report::{
     DegradedMechanism, InFlight, LockSummary, Named, Others, RecordingSummary, Report, VirtualThreadsReport, WaitSite,
     WakerSummary, MOST_TOLD, UNKNOWN,
 };
+use crate::returned::Returned;
 use crate::selection::Selection;
 use crate::threads::Running;
 use crate::wait_class::WaitClasses;
@@ -210,8 +211,14 @@ fn wait_site(site: &Site, entry: EntryKind, names: &Names) -> WaitSite {
 /// Who ended the waits of a site, by group and method.
 pub(crate) fn wakers(site: &Site, names: &Names) -> Vec<WakerSummary> {
     let mut methods: BTreeMap<(TextId, Option<NameId>), (WakerSummary, u64)> = BTreeMap::new();
+    let waits = site.path.map(|path| names.frames(path)).unwrap_or_default();
+    // As in the findings; where there is nothing but plumbing, what acted in it.
+    let ended_in = |path| {
+        let returned = site.method.and_then(|method| Returned::of(&names.frames(path), &waits, method, names));
+        returned.map(|returned| returned.by).or_else(|| names.acting_method(path))
+    };
     for ((group, path), (count, total_ns)) in &site.wakers {
-        let method = path.and_then(|path| names.ending_method(path));
+        let method = path.and_then(ended_in);
         let name = method.and_then(|method| names.method_name(method));
         let (waker, longest) = methods.entry((*group, method)).or_insert_with(|| {
             let waker = WakerSummary {

@@ -85,7 +85,7 @@ pub enum Command {
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
-    /// Compare two recordings, method by method.
+    /// Compare two recordings: which locks or methods take a larger or smaller share of the time.
     Diff(Diff),
     /// Convert a recording for other tools: uncompressed JFR, pprof, Firefox Profiler, ...
     Export(Export),
@@ -175,7 +175,9 @@ fn missing(error: &clap::Error) -> String {
     };
     match typed_command() {
         Some(command) if !needed.is_empty() => {
-            format!("`headway {command}` needs {needed}: {list}`headway {command} --help` shows what may follow")
+            format!(
+                "`headway {command}` needs {needed}: {list}`headway {command} --help` shows its arguments and options"
+            )
         }
         _ => first_line(error),
     }
@@ -289,11 +291,22 @@ fn unknown_option(typed: &str) -> String {
     let hint = suggest::nearest(bare.trim_start_matches('-'), options.iter().map(String::as_str));
     let hint = hint.map_or_else(String::new, |option| format!("; did you mean \"--{option}\"?"));
     match options.is_empty() {
-        true => format!("there is no option {bare} (`headway --help` shows what there is)"),
+        true => match commands_with(bare).first() {
+            Some(first) => {
+                format!("{bare} is an option of commands: write it after the command, as in `headway {first} {bare}`")
+            }
+            None => format!("there is no option {bare} (`headway --help` shows what there is)"),
+        },
         false => {
             format!("`headway {command}` has no option {bare}{hint} (`headway {command} --help` shows its options)")
         }
     }
+}
+
+/// Commands that have this option.
+fn commands_with(option: &str) -> Vec<String> {
+    let name = option.trim_start_matches('-');
+    command_names().into_iter().filter(|command| options_of(command).iter().any(|one| one == name)).collect()
 }
 
 fn command_names() -> Vec<String> {

@@ -140,8 +140,8 @@ fn a_recording_against_itself_agrees_entirely() {
     assert!((figure("overlap") - 1.0).abs() < 1e-9, "{agreement}");
     assert_eq!((figure("hot_edge_coverage"), figure("hot_edge_coverage_back")), (1.0, 1.0));
     let text = printed(&["diff"], &[&asprof(), &asprof()]);
-    assert!(text.contains("The call trees are 100 % alike."), "{text}");
-    assert!(text.contains("No method changed more than chance can explain"), "{text}");
+    assert!(text.contains("100 % of the time has the same call stacks in both recordings."), "{text}");
+    assert!(text.contains("No method changed by more than chance explains"), "{text}");
 }
 
 #[test]

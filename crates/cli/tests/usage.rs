@@ -7,12 +7,13 @@ mod support;
 use support::{headway, refuses, said};
 
 /// Every mistake that is told in a sentence of our own.
-const MISTAKES: [(&[&str], &str); 39] = [
+const MISTAKES: [(&[&str], &str); 40] = [
     (&["reprot", "a.jfr"], "there is no command \"reprot\"; did you mean \"report\"? (commands: list, run, record,"),
     (&["bonfire", "a.jfr"], "there is no command \"bonfire\" (commands: list, run, record,"),
     (&["4711"], "to record process 4711, say `headway record 4711`"),
     (&["report", "--topp", "3", "a.jfr"], "`headway report` has no option --topp; did you mean \"--top\"?"),
     (&["record", "--bogus", "1"], "`headway record` has no option --bogus (`headway record --help` shows its options)"),
+    (&["--safe"], "--safe is an option of commands: write it after the command, as in `headway run --safe`"),
     (&["--bogus"], "there is no option --bogus (`headway --help` shows what there is)"),
     (
         &["report", "--by", "lock,owner-metod", "a.jfr"],
@@ -60,10 +61,10 @@ const MISTAKES: [(&[&str], &str); 39] = [
     ),
     (
         &["record"],
-        "`headway record` needs PID|NAME: `headway list` shows the running JVMs, `headway record --help` shows what may follow",
+        "`headway record` needs PID|NAME: `headway list` shows the running JVMs, `headway record --help` shows its arguments and options",
     ),
-    (&["report"], "`headway report` needs FILE: `headway report --help` shows what may follow"),
-    (&["run"], "`headway run` needs COMMAND: `headway run --help` shows what may follow"),
+    (&["report"], "`headway report` needs FILE: `headway report --help` shows its arguments and options"),
+    (&["run"], "`headway run` needs COMMAND: `headway run --help` shows its arguments and options"),
     (&["causal", "run"], "`headway causal run` needs COMMAND"),
     (&["diff", "a.jfr"], "`headway diff` needs AFTER: "),
     (&["export", "a.jfr"], "`headway export` needs "),

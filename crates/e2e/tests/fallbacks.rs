@@ -22,8 +22,8 @@ const BY_SIGNAL: (&str, &str) = ("monitor-exit", "when the successor's condition
 const NO_EXITS: (&str, &str) = ("monitor-exit", "owners are known by thread only, not by call stack");
 const NO_OWNERS: (&str, &str) = ("monitor-exit", "owners are not known");
 const NO_WALKER: (&str, &str) = ("walker", "JVMTI GetStackTrace, which is slower, and owners have no call stack");
-const NO_REENTER: (&str, &str) = ("monitor-reenter", "re-acquisitions after Object.wait are not seen");
-const NO_NOTIFY: (&str, &str) = ("monitor-notify", "re-acquisitions after Object.wait are not seen");
+const NO_REENTER: (&str, &str) = ("monitor-reenter", "time blocked after Object.wait is not recorded");
+const NO_NOTIFY: (&str, &str) = ("monitor-notify", "time blocked after Object.wait is not recorded");
 
 /// How much is still known about owners, of the time in which there was one: on a busy machine much
 /// of the blocked time is hand-off.

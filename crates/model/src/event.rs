@@ -747,6 +747,9 @@ pub struct StopTheWorld {
     pub duration: DurationNs,
 }
 
+/// The cause at the end of a [`Degraded::reason`] if the user asked for it: `what is missing: CAUSE`.
+pub const SWITCHED_OFF: &str = "switched off (--safe or --disable)";
+
 /// See [`Event::Degraded`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Degraded {

@@ -41,13 +41,14 @@ pub fn estimated(share: f64, interval: (f64, f64), instants: u64) -> String {
 }
 
 /// The interval of an estimated fraction: `58 to 66 %, 412 observations`; `at least 98 %, ...` where only one of its
-/// ends says something.
+/// ends says something, and only `412 observations` where both are shown as the same number.
 pub fn between((low, high): (f64, f64), instants: u64) -> String {
     let observations = counted(instants, "observation", "observations");
     let (is_open_above, is_open_below) = (high >= NEARLY_ALL, low < NEARLY_NONE);
     match (percent(low), percent(high)) {
         (low, _) if is_open_above && !is_open_below => format!("at least {low}, {observations}"),
         (_, high) if is_open_below && !is_open_above => format!("at most {high}, {observations}"),
+        (low, high) if low == high => observations,
         (low, high) => format!("{} to {high}, {observations}", low.strip_suffix(" %").unwrap_or(&low)),
     }
 }
@@ -156,6 +157,8 @@ mod tests {
         assert_eq!(between((0.0004, 0.012), 1), "at most 1.2 %, 1 observation");
         assert_eq!(between((0.986, 0.998), 104), "at least 99 %, 104 observations");
         assert_eq!(between((0.0011, 0.994), 9), "0.1 to 99 %, 9 observations");
+        assert_eq!(between((0.3961, 0.4042), 197), "197 observations");
+        assert_eq!(estimated(0.4, (0.3961, 0.4042), 197), "40 % (197 observations)");
         assert_eq!(between((0.0, 1.0), 2_000), "0 to 100 %, 2,000 observations");
     }
 

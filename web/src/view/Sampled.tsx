@@ -20,5 +20,8 @@ export function Sampled() {
 
 /** The interval of an estimate, behind it: ` (58 to 66 %, 412 observations)`. */
 export function Between({ found, format }: { found: Estimate; format: (ns: number) => string }) {
-  return <span title="95 % confidence interval"> ({between(format(found.low), format(found.high))}, {times(found.instants, "observation")})</span>;
+  const [low, high] = [format(found.low), format(found.high)];
+  // As in the report: an interval without a width says nothing.
+  const interval = low === high ? "" : `${between(low, high)}, `;
+  return <span title="95 % confidence interval"> ({interval}{times(found.instants, "observation")})</span>;
 }

@@ -74,7 +74,7 @@ impl FullDebugInfo {
             }
             _ => state(
                 State::On,
-                "complete for code compiled from now on; frames in older code are marked approximate where it matters",
+                "owner methods are exact in code that the JVM compiles from now on; in older code they can be approximate (~)",
             ),
         }
     }

@@ -50,7 +50,7 @@ pub const FEATURE: &str = "park";
 /// The words for the mechanisms in `status` and `degraded`.
 const PLATFORM: &str = "park-platform";
 const VIRTUAL: &str = "park-virtual";
-const WITHOUT_PLATFORM: &str = "parks of platform threads are not seen";
+const WITHOUT_PLATFORM: &str = "parks of platform threads are not recorded";
 const BY_LOCK_SUPPORT: &str =
     "parks of platform threads are seen where LockSupport is called, not where the JDK calls \
                                jdk.internal.misc.Unsafe itself";

@@ -714,7 +714,7 @@ fn folded_side(kind: Kind) -> Side {
 }
 
 /// The part of a slice that lies in the range, its paused time pro rata.
-fn clip(slice: &Slice, range: Range) -> Option<Part> {
+pub(crate) fn clip(slice: &Slice, range: Range) -> Option<Part> {
     let (start, end) = range.clip(slice.start, slice.start + slice.duration)?;
     let duration = end.since(start);
     let paused = match slice.stop_the_world {

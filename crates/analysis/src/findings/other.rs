@@ -6,6 +6,7 @@ use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
 use crate::report::{records, Evidence, Finding, FindingKind, Report};
+use headway_model::event::SWITCHED_OFF;
 use headway_model::{DurationNs, Loss};
 
 /// Pauses matter from this part of the time on.
@@ -91,6 +92,9 @@ pub(super) fn unknown_owners(report: &Report, open_ns: u64, deadlocked: &Deadloc
     let part = percent(share(without_chain, told_ns));
     let monitor = report.degraded.iter().find(|degraded| degraded.mechanism.starts_with("monitor"));
     let why = match monitor {
+        Some(degraded) if degraded.reason.ends_with(SWITCHED_OFF) => {
+            "the recording was made with --safe or --disable".to_owned()
+        }
         Some(degraded) => degraded.reason.clone(),
         None if report.recording.foreign => {
             "the recording was not made by Headway and does not say what owners did".to_owned()

@@ -13,6 +13,7 @@ use crate::meanwhile::Seen;
 use crate::names::{NameId, Names, PathFrame, PathId, TextId, NO_OBJECT};
 use crate::park::Synchronizer;
 use crate::report::{Evidence, Finding, FindingKind, FindingStack};
+use crate::returned::{class, had, in_common, Returned};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
 use crate::wait_class::is_giving;
@@ -500,7 +501,7 @@ impl Group {
             by.entry((*group, from)).or_default().add(*ended);
         }
         let ((group, from), ended) = ranked(&by, |ended| ended.ns).first().copied()?;
-        Some((from.as_ref()?.text(names), *group, *ended))
+        Some((returned_text(from.as_ref()?, names), *group, *ended))
     }
 
     /// How long the waits were that threads of each group ended.
@@ -605,38 +606,11 @@ impl Group {
     }
 }
 
-/// From where what was waited for came: the first method outside of plumbing, and
-/// who called it for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Returned {
-    by: NameId,
-    called_from: Option<NameId>,
-}
-
-impl Returned {
-    /// The end of a wait, by the stack of who ended it. Where threads of one kind take
-    /// something and return it, both stacks have the method that does both, which is
-    /// where they had it. Else the first method that belongs to another class than
-    /// the one that waits, which only passes on what happened.
-    fn of(ended: &[PathFrame], waits: &[PathFrame], method: NameId, names: &Names) -> Option<Returned> {
-        let plumbing = names.plumbing(ended);
-        let is_own = |frame: &PathFrame| !names.is_part_of(plumbing, frame.name);
-        let by = ended.iter().position(is_own)?;
-        let name = |at: usize| ended.get(at).map(|frame| frame.name);
-        if let Some(both) = had(ended, waits, names).map(|had| ended.len() - had) {
-            return Some(Returned { by: name(by)?, called_from: name(both).filter(|_| both > by) });
-        }
-        let waits_in = class(method, names);
-        let other = ended.iter().skip(by).filter(|frame| is_own(frame));
-        let elsewhere = other.map(|frame| frame.name).find(|name| class(*name, names) != waits_in);
-        Some(Returned { by: elsewhere.or(name(by))?, called_from: None })
-    }
-
-    fn text(&self, names: &Names) -> String {
-        let by = code(&short(self.by, names));
-        let from = self.called_from.filter(|from| *from != self.by);
-        from.map_or(by.clone(), |from| format!("{by}, called from {},", code(&short(from, names))))
-    }
+/// `` `Job.finish` ``, or `` `Pool.giveBack`, called from `Orders.handle`, ``.
+fn returned_text(returned: &Returned, names: &Names) -> String {
+    let by = code(&short(returned.by, names));
+    let from = returned.called_from.filter(|from| *from != returned.by);
+    from.map_or(by.clone(), |from| format!("{by}, called from {},", code(&short(from, names))))
 }
 
 /// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in
@@ -650,27 +624,6 @@ fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
     let Some(helper) = woken else { return text };
     text += &format!(". {} wakes {}", helper.woken_by, helper.name);
     text
-}
-
-/// Frames from the root on that two stacks, leaf first, have in common.
-fn in_common(a: &[PathFrame], b: &[PathFrame]) -> usize {
-    a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a.name == b.name).count()
-}
-
-/// Frames from the root on up to the application's method that both waits for
-/// something and returns it, which is where it is had.
-fn had(ended: &[PathFrame], waits: &[PathFrame], names: &Names) -> Option<usize> {
-    let common = in_common(ended, waits);
-    let plumbing = names.plumbing(ended);
-    let at = (ended.len() - common..ended.len())
-        .find(|at| ended.get(*at).is_some_and(|frame| !names.is_part_of(plumbing, frame.name)))?;
-    Some(ended.len() - at)
-}
-
-/// The class of a method, in its readable name.
-fn class(method: NameId, names: &Names) -> String {
-    let full = names.method_name(method).map_or("", |name| name.full.as_str());
-    full.rsplit_once('.').map_or("", |(class, _)| class).to_owned()
 }
 
 /// The nearest caller in another class, which says more than the next method

@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// The name of the node that stands for frames that are not known.
 pub const UNKNOWN_FRAMES: &str = "(unknown frames)";
 
+/// The name of the node that stands for time in which a lock had no owner, or none that is known.
+pub const NO_OWNER: &str = "(hand-off, or owner not known)";
+
 /// What a node of a tree is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {

@@ -12,10 +12,10 @@
 //! Memory is bounded: beyond the bound, what would need a new context is
 //! weighed at the nearest one that exists, below it in a node for such things.
 
-use super::call_tree::{CallTree, Method, Origin, TreeBuilder, UNKNOWN_FRAMES};
+use super::call_tree::{CallTree, Method, Origin, TreeBuilder, NO_OWNER, UNKNOWN_FRAMES};
 use super::weight::Weight;
 use crate::names::{NameId, Names, TextId};
-use crate::report::FOLDED;
+use crate::report::{FOLDED, PAUSED};
 use headway_model::{ChainId, Frame, FrameKind, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -35,6 +35,10 @@ pub(crate) enum Step {
     Lock(LockId),
     /// Frames that are not known.
     Unknown,
+    /// Time for which no owner of a lock is known, or in which the lock had none.
+    NoOwner,
+    /// The whole VM was paused, whoever owned the lock.
+    Paused,
     /// Contexts that a memory bound did not let us keep.
     Folded,
 }
@@ -193,6 +197,8 @@ fn put(builder: &mut TreeBuilder, parent: u32, step: Step, kind: FrameKind, name
         Step::Group(group) => (names.text(group).to_owned(), Origin::Threads),
         Step::Lock(lock) => (names.lock_text(lock), Origin::Lock),
         Step::Unknown => (UNKNOWN_FRAMES.to_owned(), Origin::Unknown),
+        Step::NoOwner => (NO_OWNER.to_owned(), Origin::Unknown),
+        Step::Paused => (PAUSED.to_owned(), Origin::Unknown),
         Step::Folded => (FOLDED.to_owned(), Origin::Unknown),
     };
     builder.below(parent, Method { name: &text, source_file: "", origin }, 0, kind)

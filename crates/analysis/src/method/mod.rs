@@ -21,7 +21,7 @@ pub(crate) mod sample_report;
 mod samples;
 mod weight;
 
-pub use call_tree::{CallTree, Context, Method, MethodTotal, Origin, TreeBuilder, UNKNOWN_FRAMES};
+pub use call_tree::{CallTree, Context, Method, MethodTotal, Origin, TreeBuilder, NO_OWNER, UNKNOWN_FRAMES};
 pub use compare::{Agreement, Comparison, MethodChange, HOT_EDGE_THRESHOLD};
 pub(crate) use owners::Owners;
 pub use profiler::{Moment, Profile, ProfileOptions, ProfileThread, Profiler};

@@ -21,7 +21,7 @@ use super::rests::{Rest, Rests};
 use super::sample_report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
-use crate::aggregate::{share, Range};
+use crate::aggregate::{clip, share, Range};
 use crate::monitor::{Holder, Kind, OwnerSample, Slice, Stretch, StretchSink};
 use crate::names::{NameId, Names};
 use crate::report::UNKNOWN;
@@ -188,7 +188,8 @@ impl Owners {
         let Some((from, to)) = range.clip(slice.start, slice.start + slice.duration) else { return };
         let site = self.site(holder, names);
         if let Some(site) = self.sites.get_mut(&site) {
-            site.blocked_ns += to.since(from).0;
+            // As everywhere, a pause of the VM is not the owner's.
+            site.blocked_ns += clip(slice, range).map_or(0, |part| part.split(false).0.duration);
         }
         let rests = self.rests.within(holder.thread, from, to);
         for rest in &rests {

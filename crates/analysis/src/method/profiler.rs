@@ -5,8 +5,8 @@ use super::call_tree::CallTree;
 use super::context::{ContextTree, Step};
 use super::samples::{group, lane, lanes, SampleCounts, Samples};
 use super::weight::{Grouping, Measure, Weight};
-use crate::aggregate::Range;
-use crate::monitor::{Holder, Kind, OwnersById, Slice, Stretch, StretchSink, Sum};
+use crate::aggregate::{clip, Range};
+use crate::monitor::{Contention, Holder, Kind, OwnersById, Slice, Stretch, StretchSink, Sum};
 use crate::names::Names;
 use crate::options::{Bound, Bounds, ThreadFilter};
 use headway_model::event::{RecordingInfo, Sample};
@@ -239,10 +239,25 @@ impl Profiler {
 
     /// A slice belongs to the chain of the frame that held the lock; what that
     /// frame had called when it let go of it says nothing.
-    fn by_owner(&mut self, slice: &Slice, stretch: &Stretch<'_>, thread: u32) {
+    fn by_owner(&mut self, slice: &Slice, contention: &Contention<'_>, thread: u32) {
         let Some((from, to)) = self.range.clip(slice.start, slice.start + slice.duration) else { return };
-        let context = self.owner(stretch.holders.get(slice.holder), stretch.lock);
-        self.blocked(from, to, thread, context);
+        let paused = clip(slice, self.range).map_or(DurationNs::ZERO, |part| DurationNs(part.paused));
+        let resumed = from + paused;
+        if paused > DurationNs::ZERO {
+            let context = self.paused(contention.lock);
+            self.blocked(from, resumed, thread, context);
+        }
+        if resumed < to {
+            let context = self.owner(contention.owner(slice), contention.lock);
+            self.blocked(resumed, to, thread, context);
+        }
+    }
+
+    /// The time of a pause is no owner's, as in the breakdown by owner.
+    fn paused(&mut self, lock: LockId) -> u32 {
+        let top = group(&mut self.blocked, self.options.grouping, ThreadId::NONE, &mut self.names);
+        let paused = self.blocked.below(top, Step::Paused, FrameKind::default());
+        self.blocked.below(paused, Step::Lock(lock), FrameKind::default())
     }
 
     fn owner(&mut self, owner: Holder, lock: LockId) -> u32 {
@@ -256,6 +271,7 @@ impl Profiler {
                 };
                 self.blocked.of_frames(top, frames, &mut self.names)
             }
+            None if owner.thread.is_none() => self.blocked.below(top, Step::NoOwner, FrameKind::default()),
             None => self.blocked.below(top, Step::Unknown, FrameKind::default()),
         };
         self.blocked.below(chain, Step::Lock(lock), FrameKind::default())

@@ -94,7 +94,8 @@ pub struct OwnerActivity {
     pub lock: String,
     /// The method that owned it; `unknown` where that is not known.
     pub owner_method: String,
-    /// Time threads were blocked by it.
+    /// Time threads were blocked by it, without pauses of the VM; of a sampled recording, the part
+    /// that was recorded one by one.
     pub blocked_ns: u64,
     /// Part of `blocked_ns` that the samples account for: each stands for its
     /// time once per thread that was blocked. Less where the owner was neither

@@ -326,15 +326,6 @@ impl Names {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    /// The method that ended a wait for somebody: the first one that is not plumbing, such as
-    /// the queue's own, and where there is none [`Self::acting_method`].
-    pub fn ending_method(&self, path: PathId) -> Option<NameId> {
-        let frames = self.frames(path);
-        let plumbing = self.plumbing(&frames);
-        let own = frames.iter().find(|frame| !self.is_part_of(plumbing, frame.name));
-        own.map(|frame| frame.name).or_else(|| self.acting_method(path))
-    }
-
     /// Index of the first frame that is not waiting machinery; 0 if all are. A helper that only releases a lock of
     /// `java.util.concurrent`, `Session.unlock`, is machinery, too: its caller had the lock.
     pub fn skip_machinery(&self, frames: &[PathFrame]) -> usize {

@@ -369,6 +369,11 @@ impl Activities {
         census
     }
 
+    /// True if the thread's acquiring time counts.
+    pub fn counts(&self, id: ThreadId) -> bool {
+        self.threads.get(id).is_some_and(|thread| matches!(thread.role, Role::Application | Role::Virtual))
+    }
+
     /// True for a platform thread of the application whose events say nothing
     /// of what it is doing.
     pub fn is_running(&self, id: ThreadId) -> bool {

@@ -37,7 +37,7 @@ mod windows;
 
 pub(crate) use recorded::Recorded;
 
-use crate::monitor::{Basis, Stretch};
+use crate::monitor::{Basis, Contention};
 use crate::options::{Bounds, ThreadFilter};
 use activity::{Activities, Role, Spent};
 use headway_model::event::{MonitorExit, ThreadDef};
@@ -96,6 +96,8 @@ pub struct Pressure {
     pinned: bool,
     /// True if owners' chains come from exits alone (there is no replay).
     owners_at_exits: bool,
+    /// True if it is kept how acquiring time divides.
+    keeps_parts: bool,
     folded: u64,
 }
 
@@ -112,6 +114,7 @@ impl Pressure {
             counts: FxHashMap::default(),
             pinned: false,
             owners_at_exits: false,
+            keeps_parts: false,
             folded: 0,
         }
     }
@@ -125,6 +128,11 @@ impl Pressure {
     /// stretches.
     pub(crate) fn take_owners_at_exits(&mut self) {
         self.owners_at_exits = true;
+    }
+
+    /// Keeps how the time spent acquiring each lock divides, for its phases.
+    pub(crate) fn keeping_parts(self) -> Pressure {
+        Pressure { keeps_parts: true, ..self }
     }
 
     /// True if any acquisition was seen.
@@ -229,22 +237,24 @@ impl Pressure {
         }
     }
 
-    /// Takes in who held the lock during a blocked stretch.
-    pub(crate) fn stretch(&mut self, stretch: &Stretch<'_>) {
-        let exits = || stretch.slices.iter().filter(|slice| slice.basis == Basis::Exit);
-        if let Some(counts) = self.counts.get_mut(&stretch.lock) {
+    /// Takes in who owned the lock during a contention.
+    pub(crate) fn stretch(&mut self, contention: &Contention<'_>) {
+        let exits = || contention.slices.iter().filter(|slice| slice.basis == Basis::Exit);
+        if let Some(counts) = self.counts.get_mut(&contention.lock) {
             exits().for_each(|slice| {
                 counts.held_ns += slice.duration.0;
                 counts.held += 1;
             });
         }
         let owners = exits().filter_map(|slice| {
-            let holder = stretch.holders.get(slice.holder);
-            let owner = (holder.chain, holder.frame);
-            holder.chain.is_some().then_some((owner, slice.start, slice.start + slice.duration))
+            let from = contention.owner(slice);
+            let owner = (from.chain, from.frame);
+            from.chain.is_some().then_some((owner, slice.start, slice.start + slice.duration))
         });
-        let span = (stretch.start, stretch.start + stretch.duration);
-        self.windows.add_owners(stretch.lock, span, owners);
+        let span = (contention.start, contention.start + contention.duration);
+        let keeps_parts = self.keeps_parts && self.activities.counts(contention.thread);
+        let slices = if keeps_parts { contention.slices } else { &[] };
+        self.windows.add_owners(contention.lock, span, owners, slices);
     }
 
     /// Counts what is in flight up to `until`.

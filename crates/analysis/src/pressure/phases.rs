@@ -2,7 +2,7 @@
 //! threshold.
 
 use super::tally::Tally;
-use super::windows::Cell;
+use super::windows::{Cell, Parts};
 use super::OwnerChain;
 use headway_model::{ChainId, LockId, TimeNs};
 
@@ -23,6 +23,7 @@ pub struct Phase {
     pub peak: f64,
     acquirers: Tally<ChainId>,
     owners: Tally<OwnerChain>,
+    parts: Parts,
     /// What was known of the lock before: used where the phase has no chain of its
     /// own, as a short one has not where chains are taken on request only.
     before: (ChainId, OwnerChain),
@@ -39,6 +40,7 @@ impl Phase {
             peak: 0.0,
             acquirers: Tally::default(),
             owners: Tally::default(),
+            parts: Parts::default(),
             before: (ChainId::NONE, (ChainId::NONE, 0)),
         }
     }
@@ -50,6 +52,7 @@ impl Phase {
         self.peak = self.peak.max(fraction(cell.acquiring, running_ns));
         self.acquirers.merge(&cell.acquirers);
         self.owners.merge(&cell.owners);
+        self.parts.merge(cell.parts);
     }
 
     /// The chains of both sides that were known last.
@@ -60,6 +63,11 @@ impl Phase {
     /// An owner held the lock in this phase; told after its interval was closed.
     pub(crate) fn add_owner(&mut self, owner: OwnerChain, ns: u64) {
         self.owners.add(owner, ns);
+    }
+
+    /// How the time spent acquiring the lock divides, where that is kept.
+    pub(crate) fn parts(&self) -> Parts {
+        self.parts
     }
 
     /// Acquiring time over running time of the whole phase.

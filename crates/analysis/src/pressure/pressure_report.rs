@@ -81,6 +81,15 @@ pub struct PhaseReport {
     pub csp_peak: f64,
     /// Time that threads spent acquiring the lock in it.
     pub acquiring_ns: u64,
+    /// Of that, time in which a thread is known to have owned the lock. This part and the next
+    /// three add up to the time of the contentions that were recorded one by one.
+    pub owned_ns: u64,
+    /// Of that, time in which the lock was free and the next thread had not run yet.
+    pub hand_off_ns: u64,
+    /// Of that, time in which the VM was paused.
+    pub pause_ns: u64,
+    /// Of that, time for which nothing is known.
+    pub unknown_ns: u64,
     /// The call stack that spent most time acquiring the lock, leaf first; empty if
     /// none is known.
     pub waiter_stack: Vec<String>,

@@ -2,6 +2,7 @@
 
 use super::tally::Tally;
 use super::OwnerChain;
+use crate::monitor::Slice;
 use crate::options::Bounds;
 use headway_model::{ChainId, DurationNs, LockId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -16,6 +17,47 @@ pub(crate) struct Cell {
     pub acquirers: Tally<ChainId>,
     /// Who held it meanwhile.
     pub owners: Tally<OwnerChain>,
+    /// How the time divides; all 0 where that is not kept.
+    pub parts: Parts,
+}
+
+/// How time spent acquiring a lock divides, of contentions that were recorded one by one. In ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// An owner is known.
+    pub owned: u64,
+    /// Nobody had the lock: the next thread did not run yet.
+    pub hand_off: u64,
+    /// The whole VM was paused.
+    pub paused: u64,
+    /// Nothing is known.
+    pub unknown: u64,
+}
+
+impl Parts {
+    /// Adds another interval's, or another lock's.
+    pub fn merge(&mut self, other: Parts) {
+        self.owned += other.owned;
+        self.hand_off += other.hand_off;
+        self.paused += other.paused;
+        self.unknown += other.unknown;
+    }
+
+    /// `ns` of a slice lie here.
+    #[inline]
+    fn add(&mut self, slice: &Slice, ns: u64) {
+        let paused = match slice.stop_the_world {
+            DurationNs::ZERO => 0,
+            all => (u128::from(all.0) * u128::from(ns) / u128::from(slice.duration.0.max(1))) as u64,
+        }
+        .min(ns);
+        self.paused += paused;
+        *match slice.basis {
+            basis if basis.is_hand_off() => &mut self.hand_off,
+            basis if basis.is_known() => &mut self.owned,
+            _ => &mut self.unknown,
+        } += ns - paused;
+    }
 }
 
 impl Cell {
@@ -24,6 +66,7 @@ impl Cell {
         self.acquiring += other.acquiring;
         self.acquirers.merge(&other.acquirers);
         self.owners.merge(&other.owners);
+        self.parts.merge(other.parts);
     }
 }
 
@@ -158,28 +201,40 @@ impl Windows {
         self.settled = settled;
     }
 
-    /// The same for owners that followed each other within a span.
+    /// The same for owners that followed each other within a span; `slices` of the contention if its parts are kept.
     pub fn add_owners(
         &mut self,
         lock: LockId,
         (from, to): (TimeNs, TimeNs),
         owners: impl Iterator<Item = (OwnerChain, TimeNs, TimeNs)>,
+        slices: &[Slice],
     ) {
         let Some(number) = self.only_window(from, to) else {
             owners.for_each(|(owner, from, to)| self.add_owner(lock, owner, from, to));
+            slices.iter().for_each(|slice| self.add_part(lock, slice));
             return;
         };
         let mut budget = Budget { left: self.most_cells.saturating_sub(self.cells), folded: 0 };
         let before = budget.left;
         let mut owners = owners.peekable();
         // An interval has no cell of a lock that nobody is known to have held.
-        if owners.peek().is_some() {
+        if owners.peek().is_some() || !slices.is_empty() {
             if let Some(cell) = self.windows.get_mut(number).and_then(|window| cell(window, lock, &mut budget)) {
                 owners.for_each(|(owner, from, to)| cell.owners.add(owner, to.since(from).0));
+                slices.iter().for_each(|slice| cell.parts.add(slice, slice.duration.0));
             }
         }
         self.cells += before - budget.left;
         self.folded += budget.folded;
+    }
+
+    /// A slice of a contention, by whether the lock had an owner then.
+    fn add_part(&mut self, lock: LockId, slice: &Slice) {
+        self.each(slice.start, slice.start + slice.duration, |window, ns, budget| {
+            if let Some(cell) = cell(window, lock, budget) {
+                cell.parts.add(slice, ns);
+            }
+        });
     }
 
     /// Number of the interval of a moment, and where in the interval it is.
@@ -406,7 +461,7 @@ mod tests {
             for windows in [&mut together, &mut apart] {
                 windows.add_waiting(TimeNs(1000), TimeNs(1200));
             }
-            together.add_owners(LockId(1), (from, to), owners.iter().copied());
+            together.add_owners(LockId(1), (from, to), owners.iter().copied(), &[]);
             owners.iter().for_each(|(owner, from, to)| apart.add_owner(LockId(1), *owner, *from, *to));
             let told = |windows: &Windows| format!("{:?} {} {}", windows.windows, windows.cells, windows.folded);
             assert_eq!(told(&together), told(&apart), "{span:?}");

@@ -8,6 +8,7 @@
 use crate::picture::{at, draw, lock_id, thread_id, MS, ZERO};
 use crate::story::{chain, lock, method, recording, thread};
 use headway_analysis::method::{CallTree, Comparison, Grouping, Measure, Profile, ProfileOptions, Profiler, Unit};
+use headway_analysis::method::{NO_OWNER, UNKNOWN_FRAMES};
 use headway_analysis::report::OwnerActivity;
 use headway_analysis::{Analysis, Bound, Bounds, Options, Report, ThreadFilter};
 use headway_model::event::*;
@@ -348,6 +349,30 @@ fn contentions_are_counted_once_however_many_owners_they_had() {
     }
 }
 
+/// Of the same time the table of blocked time has a row for pauses and one for what has no known owner.
+#[test]
+fn pauses_and_hand_off_are_no_time_of_an_owner() {
+    let picture = draw(
+        "
+        T1: [a.......]
+        T2:   a~~~~~~~~~[a]
+        VM:     ###
+        ",
+    );
+    let (mut profiler, mut analysis) = (Profiler::new(of(Measure::Owner)), Analysis::new(Options::default()));
+    for event in [recording(at(0)), thread(1, "T1")].iter().chain(&picture.events) {
+        profiler.feed(event);
+        analysis.feed_to(event, &mut profiler);
+    }
+    analysis.finish_to(&mut profiler);
+    let tree = profiler.finish().tree;
+    let of_callers = tree.children(CallTree::ROOT).iter().map(|at| (tree.text(*at), tree.context(*at)));
+    let mut parts: Vec<(String, u64)> =
+        of_callers.map(|(text, context)| (text, context.map_or(0, |context| context.total.ns / MS))).collect();
+    parts.sort();
+    assert_eq!(parts, [("(VM pause)".into(), 3), (NO_OWNER.into(), 3), (UNKNOWN_FRAMES.into(), 4)]);
+}
+
 // --- what lock owners executed -------------------------------------------
 
 const RUN: u64 = 1;
@@ -433,6 +458,20 @@ fn samples_of_the_owner_are_weighed_once_per_blocked_thread() {
     assert_eq!(path.stack, ["shop.Stock.sort:31", "shop.Stock.rebuild:12"], "cut at the frame that held the lock");
     // T2 waited 8 ms for T1, T3 5 ms for T1 and 2 ms for T2.
     assert_eq!(activity.blocked_ns, 15 * MS);
+}
+
+#[test]
+fn a_pause_of_the_vm_is_not_time_of_the_owner() {
+    let picture = "
+        T1: [a.......]
+        T2:   a~~~~~~~[a]
+        VM:     ###
+    ";
+    let report = owners(picture, &[(3, SORTING)], Options::default());
+    assert_eq!(only(&report).blocked_ns, 4 * MS);
+    let by_lock = report.rows.iter().flat_map(|lock| &lock.children);
+    let of_owner = by_lock.filter(|row| row.value.headline() == "shop.Stock.rebuild").map(|row| row.total_ns);
+    assert_eq!(of_owner.sum::<u64>(), 4 * MS, "as in the table of blocked time");
 }
 
 #[test]

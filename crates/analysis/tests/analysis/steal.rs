@@ -295,6 +295,36 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     assert_eq!((held.least_ns / MS, held.most_ns / MS), (150, 400));
 }
 
+/// An owner whose name the filter leaves out waits and lacks the CPU all the same.
+#[test]
+fn a_filter_on_blocked_threads_changes_nothing_about_their_owners() {
+    let lock = LockId(5);
+    let enter = MonitorEnter { time: at(100), thread: OTHER, lock, seq: Seq(1), owner: WORKER, ..Default::default() };
+    let exit = MonitorExit { time: at(500), thread: WORKER, lock, seq: Seq(2), ..Default::default() };
+    let entered =
+        MonitorEntered { time: at(500), start: at(100), thread: OTHER, lock, seq: Seq(3), ..Default::default() };
+    let park = Park { start: at(510), time: at(990), thread: WORKER, ..Park::default() };
+    let mut events = vec![
+        Event::MonitorEnter(enter),
+        Event::MonitorExit(exit),
+        Event::MonitorEntered(entered),
+        Event::Park(park),
+        Event::Watermark(at(995)),
+    ];
+    events.extend(second(0, &[(WORKER, 250, 250)]).events());
+    events.push(Event::Watermark(at(2_000)));
+    let no_cpu = |options| {
+        let report = report(&events, options);
+        let waited: Vec<u64> = report.waits.iter().map(|wait| wait.total_ns / MS).collect();
+        (report.ledger.ns(EntryKind::LockOwnerNoCpu) / MS, waited)
+    };
+    let only_blocked =
+        Options { threads: Some(ThreadFilter::new("worker-2", |name| name == "worker-2")), ..Options::default() };
+    let (of_all, all_waits) = no_cpu(Options::default());
+    assert_eq!(all_waits, [480], "the owner waited for most of the time in which it had no lock");
+    assert_eq!(no_cpu(only_blocked), (of_all, Vec::new()));
+}
+
 /// A thread that hardly runs has little of the time for which its container was held back, and waits like the others.
 #[test]
 fn a_quota_that_is_used_up_in_most_periods_is_the_cause_though_a_thread_has_little_of_it() {

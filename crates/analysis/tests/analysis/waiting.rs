@@ -581,6 +581,18 @@ fn who_finds_a_buffer_full_waits_for_room() {
     assert!(text.contains("Waiting threads were woken by `Log.write` in `other` ("), "{text}");
 }
 
+/// A method of the class that waits only passes on what happened.
+#[test]
+fn the_table_of_waits_names_who_ended_them_as_the_finding_does() {
+    let frames = "j.ArrayBlockingQueue.put com.acme.Log.append com.acme.Server.handle java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.ArrayBlockingQueue.take com.acme.Log.next com.acme.Writer.flush");
+    (1..=4).for_each(|producer| waiting.wait(producer, 100, 700, Some(9)));
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    assert!(text.contains("Waiting threads were woken by `Writer.flush` in `other` ("), "{text}");
+    assert_eq!(report.waits[0].wakers[0].method, "com.acme.Writer.flush");
+}
+
 /// A rate limiter of the middle of work, far from the thread's root.
 const LIMITER: &str = "com.acme.Limiter.acquire com.acme.Api.call com.acme.Orders.send com.acme.Orders.handle \
                        com.acme.Server.serve com.acme.Server.loop com.acme.Server.run java.lang.Thread.run";

@@ -123,8 +123,8 @@ pub struct Capture {
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time that threads were blocked on it, divided by the time in which all threads
-    /// ran, were ready, blocked, asleep or in I/O, so not in waits
+    /// of a lock is the time that threads were blocked on it, divided by the time of all threads
+    /// without their waits
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
@@ -168,9 +168,9 @@ pub struct Capture {
     #[arg(long)]
     pub redact: bool,
 
-    /// How threads are sampled: perf (perf_event) or signal (CPU timers with SIGPROF); jvmti,
-    /// agct (AsyncGetCallTrace) and handshake are for comparisons only; default: perf where it is allowed, else
-    /// signal. With signal, running threads are sampled only for -e cpu and -e wall; without these, the
+    /// How threads are sampled: auto (default) is perf where it is allowed, else signal; perf uses perf_event,
+    /// signal uses CPU timers with SIGPROF; jvmti, agct (AsyncGetCallTrace) and handshake are for comparisons
+    /// only. With signal, running threads are sampled only for -e cpu and -e wall; without these, the
     /// report shows what owners did only while they slept or waited
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,

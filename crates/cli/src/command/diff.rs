@@ -1,4 +1,4 @@
-//! `headway diff`: two recordings side by side, method by method.
+//! `headway diff`: two recordings side by side, by lock or method.
 
 use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
@@ -22,8 +22,11 @@ Examples:
   headway diff before.jfr after.jfr -o diff.collapsed     every stack with its time before and after
   headway diff --of owner before.jfr after.jfr            blocked time, by owner
 
-Percentages are parts of each recording's total, so recordings of different length
-can be compared.";
+For blocked time (--of owner or contender), the tables have a row for each lock; locks
+with the same name and class are one row. For cpu and wall, they have a row for each
+method. Percentages are parts of each recording's total, so recordings of different
+length can be compared. Waits are not in the tables: the flame graph of
+`headway view BEFORE AFTER` can compare them.";
 
 /// Options of `diff`.
 #[derive(Debug, Args)]
@@ -38,7 +41,7 @@ pub struct Diff {
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 
-    /// Show this many methods whose time grew, and as many whose time shrank
+    /// Show this many locks or methods whose share of the time grew, and as many whose share shrank
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
 
@@ -46,7 +49,7 @@ pub struct Diff {
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
-    /// Print the methods in a format for scripts
+    /// Print all locks and methods in a format for scripts
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output"])]
     format: TableFormat,
 
@@ -64,7 +67,7 @@ pub struct Diff {
     after: PathBuf,
 }
 
-/// Two recordings, method by method.
+/// Two recordings, by lock or method.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DiffDocument {

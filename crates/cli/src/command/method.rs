@@ -111,6 +111,8 @@ impl MethodView {
                 to: question.to,
                 threads: question.threads.clone(),
                 raw_names: json,
+                // A table of people names a class's hundreds of objects once.
+                locks_by_name: !json,
                 ..ProfileQuestion::default()
             },
         )?;

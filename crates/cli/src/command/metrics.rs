@@ -29,7 +29,7 @@ If another command ends the recording, `metrics` begins the next one.
 
 The command listens, not the JVM. Anyone who can reach the address can read
 names of locks and methods. docs/monitoring.md in the source tree has the
-metrics, an alert rule and a dashboard.";
+metrics, two alert rules and a dashboard.";
 
 /// How often the JVM is asked for something new.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

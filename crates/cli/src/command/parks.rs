@@ -180,7 +180,7 @@ impl Parks {
         }
         report.blockers.truncate(top);
         let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
-        let printed = print_folded(&(park_statistics(&report, self.frames, &Screen::stdout()) + &more));
+        let printed = print_folded(&park_statistics(&report, self.frames, &more, &Screen::stdout()));
         printed.map_err(Failure::doing("cannot write to standard output"))
     }
 }

@@ -25,7 +25,7 @@ pub enum View {
 #[command(next_help_heading = "Pressure of locks")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads were blocked on it, divided
-    /// by the time in which all threads ran, were ready, blocked, asleep or in I/O, so not in waits
+    /// by the time of all threads without their waits
     #[arg(long)]
     pressure: bool,
 

@@ -13,6 +13,7 @@ use crate::error::{Failure, DONE};
 use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
 use crate::recording::output;
+use crate::render::missing;
 use crate::render::own_cost::OwnCost;
 use crate::terminal::{self, Screen};
 use clap::Args;
@@ -243,7 +244,8 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
 /// One line per mechanism that is not in force as it should be.
 pub fn warn_of_degraded(reply: &Reply) {
     let screen = Screen::stderr();
-    for degraded in &reply.degraded {
-        terminal::note(&format!("{} {}: {}", screen.warning("degraded:"), degraded.mechanism, degraded.reason));
+    let degraded = reply.degraded.iter().map(|degraded| (&*degraded.mechanism, &*degraded.reason));
+    for reason in missing::sentences(degraded) {
+        terminal::note(&format!("{} {reason}", screen.warning("degraded:")));
     }
 }

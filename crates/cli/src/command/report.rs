@@ -64,7 +64,8 @@ pub struct Report {
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
     to: Option<Moment>,
 
-    /// Count only blocked threads whose name contains a match
+    /// Count only threads whose name contains a match: their time, contentions and waits. Owners of
+    /// their locks are shown whatever their name
     #[arg(long, value_name = "REGEX", value_parser = capture::regex, help_heading = "What to show")]
     threads: Option<Regex>,
 
@@ -137,7 +138,7 @@ impl Report {
             };
         }
         if self.breakdown.groups_methods() {
-            return Err(Failure::Usage("--by thread and --by group belong to --method".into()));
+            return Err(Failure::Usage("--by thread and --by group belong to --method. In the breakdown of blocked time, write contender-thread or contender-group for the blocked threads, owner-thread or owner-group for the owners".into()));
         }
         let view = match (self.steal, self.pressure.view()) {
             (true, _) => View::Steal,

@@ -6,12 +6,13 @@ use crate::attach::Session;
 use crate::error::{Failure, DONE};
 use crate::json;
 use crate::jvm::{find, Jvm};
+use crate::render::missing;
 use crate::render::numbers;
 use crate::render::own_cost::OwnCost;
 use crate::render::print_folded;
 use crate::terminal::Screen;
 use clap::Args;
-use headway_model::{printable, DurationNs};
+use headway_model::{printable, DurationNs, Loss};
 use headway_protocol::State;
 use std::fmt::Write;
 
@@ -74,8 +75,11 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
             let length = reply.duration_ns.unwrap_or(0);
             let size = reply.recording_bytes.map(|bytes| format!(" and {}", numbers::bytes(bytes))).unwrap_or_default();
             let _ = writeln!(out, "Recording into {path}: {}{size} so far.", DurationNs(length));
-            let counts = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));
-            let _ = writeln!(out, "{} events, {} dropped.", counts.0, counts.1);
+            let _ = writeln!(out, "{}.", events(reply));
+            for (name, count) in reply.losses.iter().filter(|(_, count)| **count > 0) {
+                let meaning = Loss::from_name(name).map(Loss::explanation).unwrap_or(name);
+                let _ = writeln!(out, "  {} {meaning}", numbers::grouped(*count));
+            }
         }
         None => out.push_str("Headway is loaded; nothing is being recorded.\n"),
     }
@@ -95,6 +99,15 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     findings(reply, &mut out);
     mechanisms(reply, screen, &mut out);
     out
+}
+
+/// `5,194 events, none dropped`. What could not be used is counted with what was dropped.
+pub fn events(reply: &Reply) -> String {
+    let recorded = numbers::counted(reply.event_count(), "event", "events");
+    match reply.loss_count() {
+        0 => format!("{recorded}, none dropped"),
+        dropped => format!("{recorded}, {} dropped or incomplete", numbers::grouped(dropped)),
+    }
 }
 
 fn findings(reply: &Reply, out: &mut String) {
@@ -126,28 +139,57 @@ const NAME: usize = 40;
 
 fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
     if !reply.mechanisms.is_empty() {
-        out.push_str("\nMechanisms\n");
+        out.push_str("\nMechanisms (parts of Headway; `degraded` ones give less or no information, see below)\n");
     }
     let width = reply.mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0).min(NAME);
     for mechanism in &reply.mechanisms {
         let state = format!("{:<8}", mechanism.state.word());
         let state = if mechanism.state == State::Degraded { screen.warning(&state) } else { state };
         let disable = disabled_by(&mechanism.name).map(|word| format!(" (--disable {word})")).unwrap_or_default();
-        let line = format!("  {:<width$}  {state}  {}{disable}", mechanism.name, mechanism.detail);
+        // Why it is degraded is said below.
+        let detail = if mechanism.state == State::Degraded { "" } else { &mechanism.detail };
+        let line = format!("  {:<width$}  {state}  {}", mechanism.name, format!("{detail}{disable}").trim_start());
         let _ = writeln!(out, "{}", line.trim_end());
     }
     if !reply.degraded.is_empty() {
-        out.push_str("\nDegraded\n");
+        out.push_str("\nDegraded: this recording has less information than usual\n");
     }
-    for degraded in &reply.degraded {
-        let _ = writeln!(out, "  {}: {}", degraded.mechanism, degraded.reason);
+    let degraded = reply.degraded.iter().map(|degraded| (&*degraded.mechanism, &*degraded.reason));
+    for reason in missing::sentences(degraded) {
+        let _ = writeln!(out, "  {reason}");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_protocol::MechanismState;
+    use headway_protocol::{DegradedMechanism, MechanismState};
+
+    const SCREEN: Screen = Screen { width: 80, colour: false, cut: true };
+
+    #[test]
+    fn what_is_missing_is_said_once_and_what_was_switched_off_in_one_sentence() {
+        let reason = "owners are not known: switched off (--safe or --disable)";
+        let state = MechanismState { name: "monitor-exit".into(), state: State::Degraded, detail: reason.into() };
+        let degraded = DegradedMechanism { mechanism: "monitor-exit".into(), reason: reason.into() };
+        let reply = Reply { mechanisms: vec![state], degraded: vec![degraded], ..Reply::default() };
+        let mut out = String::new();
+        super::mechanisms(&reply, &SCREEN, &mut out);
+        assert_eq!(out.matches("owners are not known").count(), 1, "{out}");
+        assert!(out.contains("  monitor-exit  degraded  (--disable exit-detour)\n"), "{out}");
+        assert!(out.ends_with("  Because of --safe or --disable: owners are not known (monitor-exit).\n"), "{out}");
+    }
+
+    #[test]
+    fn events_that_could_not_be_used_are_not_called_dropped_alone() {
+        let reply = |losses: &[(&str, u64)]| Reply {
+            events: [("park".to_owned(), 5_194)].into(),
+            losses: losses.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+            ..Reply::default()
+        };
+        assert_eq!(events(&reply(&[])), "5,194 events, none dropped");
+        assert_eq!(events(&reply(&[("unpaired_entered", 1)])), "5,194 events, 1 dropped or incomplete");
+    }
 
     #[test]
     fn a_mechanism_of_very_many_blanks_is_printed_like_any_other() {
@@ -155,8 +197,7 @@ mod tests {
         let mechanisms = names.map(|name| MechanismState { name, state: State::On, ..MechanismState::default() });
         let reply = Reply { mechanisms: mechanisms.to_vec(), ..Reply::default() };
         let mut out = String::new();
-        let screen = Screen { width: 80, colour: false, cut: true };
-        super::mechanisms(&reply, &screen, &mut out);
+        super::mechanisms(&reply, &SCREEN, &mut out);
         let walker = out.lines().find(|line| line.contains("walker")).expect("a line");
         assert_eq!(walker.find("active"), Some(2 + NAME + 2), "{walker}");
     }

@@ -4,6 +4,7 @@ use crate::agent::options::AgentOptions;
 use crate::agent::reply::{NotLoaded, Reply};
 use crate::agent::written::{self, Writer};
 use crate::attach::Session;
+use crate::command::status::events;
 use crate::error::{Failure, DONE};
 use crate::json;
 use crate::jvm::process::Process;
@@ -124,10 +125,9 @@ fn summary(reply: &Reply, process: &Process) -> String {
     let place = reply.recording.as_deref().map(|path| format!(" is in {}", seen_from_here(process, path)));
     let size = reply.recording_bytes.map(|bytes| format!(" ({})", numbers::bytes(bytes))).unwrap_or_default();
     format!(
-        "The recording{length}{}{size}: {} events, {} dropped.{}\n",
+        "The recording{length}{}{size}: {}.{}\n",
         place.unwrap_or_default(),
-        numbers::grouped(reply.event_count()),
-        numbers::grouped(reply.loss_count()),
+        events(reply),
         cost.map(|sentences| format!(" {sentences}")).unwrap_or_default()
     )
 }

@@ -1,7 +1,7 @@
 //! The report that fits a screen: the verdict, where thread time went, and the
 //! findings that matter most. `--full` shows the rest.
 
-use super::{foreign, numbers, prose, title};
+use super::{foreign, missing, numbers, prose, title};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::ledger::{EntryKind, Ledger, Part};
@@ -319,8 +319,8 @@ fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
         let text = format!("losses ({}{others}): {meaning}", numbers::grouped(*count));
         lines.extend(prose::wrapped_at_most(1, &text, 0, &cut).iter().map(|line| screen.warning(line)));
     }
-    for degraded in &report.degraded {
-        let reason = format!("{}: {}", degraded.mechanism, degraded.reason);
+    let degraded = report.degraded.iter().map(|degraded| (&*degraded.mechanism, &*degraded.reason));
+    for reason in missing::sentences(degraded) {
         let reason = prose::wrapped_at_most(REASON_LINES, &reason, 0, &cut);
         lines.extend(reason.iter().map(|line| screen.warning(line)));
     }

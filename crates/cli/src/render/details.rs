@@ -39,7 +39,7 @@ pub fn accounted(report: &Report, screen: &Screen, out: &mut String) {
     let parts = [
         (blocked.owner_stack_ns, "owner with call stack"),
         (blocked.owner_thread_ns, "owner without call stack"),
-        (blocked.hand_off_ns, "hand-off (lock released, next thread not running yet)"),
+        (blocked.hand_off_ns, "hand-off (the lock was free, but the next thread had not run yet)"),
         (blocked.pause_ns, "VM pauses"),
         (blocked.unknown_ns, "owner not recorded"),
     ];
@@ -55,7 +55,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("WAITING", "not blocked time; waits of the JVM's own threads are included", screen, out);
+    title("WAITING", "by place; not blocked time; includes the JVM's own threads", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for (site, caller) in sites.iter().zip(callers_apart(sites)).take(top) {
@@ -136,14 +136,14 @@ fn parks(sites: &[ParkSite], is_foreign: bool, top: usize, screen: &Screen, out:
         return;
     }
     // Headway's own parks are contentions or waits as well.
-    let above = if is_foreign { "" } else { "; also counted above" };
-    title("PARKING", &format!("LockSupport.park, by class of blocker{above}"), screen, out);
+    let above = if is_foreign { "" } else { "; also in the tables above" };
+    title("PARKING", &format!("by class of what threads parked for{above}"), screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {
         let line = figures(&numbers::time(site.total_ns), &numbers::grouped(site.count), &numbers::time(site.max_ns));
-        let lock = if site.is_lock { ", a lock" } else { "" };
-        let threads = format!("  ({}{lock})", numbers::counted(site.threads, "thread", "threads"));
+        let what = if site.is_lock { "blocked" } else { "waiting" };
+        let threads = format!("  ({} {what})", numbers::counted(site.threads, "thread", "threads"));
         let room = screen.width.saturating_sub(line.len() + threads.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.blocker_class, room, screen), screen.faint(&threads));
     }

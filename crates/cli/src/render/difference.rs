@@ -26,11 +26,12 @@ pub fn difference(
         let _ = writeln!(out, "{}", screen.faint(&format!("  {word:>6}: {}", facts(side))));
     }
     out.push('\n');
-    let sentences = [per_second(before, after), Some(agreement_in_words(agreement))];
-    for line in sentences.iter().flatten().flat_map(|sentence| prose::wrapped(sentence, screen.width, 2)) {
+    let rows = Rows::of(&before.profile, &after.profile);
+    let sentences = [per_second(before, after), Some(rows.what_is_compared())];
+    let sentences = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    for line in prose::wrapped(&sentences, screen.width, 2) {
         let _ = writeln!(out, "{line}");
     }
-    let rows = Rows::of(&after.profile);
     let compared = methods.iter().filter(|change| rows.has(change));
     let (changed, same): (Vec<&MethodChange>, Vec<&MethodChange>) =
         compared.partition(|change| change.significant && change.self_growth() != 0.0);
@@ -41,7 +42,9 @@ pub fn difference(
     rows.table("SHRANK", &better, top, screen, &mut out);
     let is_sampled = before.instants.is_some() || after.instants.is_some();
     out.push('\n');
-    for line in prose::wrapped(&rows.others(same.len() as u64, changed.is_empty(), is_sampled), screen.width, 2) {
+    let others = rows.others(same.len() as u64, changed.is_empty(), is_sampled);
+    let notes = [others, agreement_in_words(agreement)];
+    for line in notes.iter().flat_map(|note| prose::wrapped(note, screen.width, 2)) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
     out
@@ -51,7 +54,7 @@ fn facts(side: &Profiled) -> String {
     let profile = &side.profile;
     let total = profile.tree.total();
     let what = if profile.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
-    let time = if total.ns > 0 { format!(" {}", numbers::time(total.ns)) } else { String::new() };
+    let time = if total.ns > 0 { format!(": {}", numbers::time(total.ns)) } else { String::new() };
     let count = numbers::counted(profile.observations(), what.0, what.1);
     let sampled = side
         .instants
@@ -60,7 +63,7 @@ fn facts(side: &Profiled) -> String {
     format!("{}{time}, {count}, in {}{sampled}", profile.measure.title(), numbers::time(profile.duration.0))
 }
 
-/// `Per second of recording: 2.23 s before, 231 us after.` What the shares below are of.
+/// `In each second of the recording, 2.23 s before, 231 us after (-100 %).` What the shares below are of.
 fn per_second(before: &Profiled, after: &Profiled) -> Option<String> {
     let rate = |side: &Profiled| {
         let (total, seconds) = (side.profile.tree.total().ns, side.profile.duration.0 as f64 / 1e9);
@@ -68,26 +71,37 @@ fn per_second(before: &Profiled, after: &Profiled) -> Option<String> {
     };
     let (was, is) = (rate(before)?, rate(after)?);
     let shares = match is / was {
-        ratio if ratio > MUCH => " Shares below are of these totals: what shrank may take as long as before.",
-        ratio if ratio < 1.0 / MUCH => " Shares below are of these totals: what grew may take less time than before.",
+        ratio if ratio > MUCH => " There is more time in total, so a smaller share can be as much time as before.",
+        ratio if ratio < 1.0 / MUCH => " There is less time in total, so a larger share can be less time than before.",
         _ => "",
     };
     let time = |ns: f64| numbers::time(ns.round() as u64);
-    Some(format!("Per second of recording: {} before, {} after.{shares}", time(was), time(is)))
+    let change = numbers::change(is / was - 1.0);
+    Some(format!("Per second of recording: {} before, {} after ({change}).{shares}", time(was), time(is)))
 }
 
-/// `The call trees are 87 % alike. 2 of 2 hot calls after were hot before, too; ...`
+/// `87 % of the time has the same call stacks in both recordings. Of 2 hot calls before, 2 are hot after; ...`
 fn agreement_in_words(agreement: &Agreement) -> String {
-    let of = |part: f64, all: u64| {
-        let both = numbers::grouped((part * all as f64).round() as u64);
-        format!("{both} of {}", numbers::counted(all, "hot call", "hot calls"))
+    let both = |part: f64, all: u64| (part * all as f64).round() as u64;
+    let (before, after) = (agreement.hot_edges_before, agreement.hot_edges_after);
+    let kept = both(agreement.hot_edge_coverage_back, before);
+    let hot = match kept {
+        0 => "No call is hot in both recordings.".to_owned(),
+        kept => format!(
+            "Of {} before, {} also hot after; of {} after, {} before.",
+            numbers::counted(before, "hot call", "hot calls"),
+            if kept == 1 { "1 is".to_owned() } else { format!("{} are", numbers::grouped(kept)) },
+            numbers::grouped(after),
+            match both(agreement.hot_edge_coverage, after) {
+                1 => "1 was".to_owned(),
+                were => format!("{} were", numbers::grouped(were)),
+            },
+        ),
     };
     format!(
-        "The call trees are {} alike. {} after were hot before, too; {} before are hot after, too. A call is hot if it \
-         takes at least {} of the time of the most expensive call.",
+        "{} of the time has the same call stacks in both recordings. {hot} A call is hot if it takes at least {} of the \
+         time of the most expensive call (--threshold).",
         numbers::percent(agreement.overlap),
-        of(agreement.hot_edge_coverage, agreement.hot_edges_after),
-        of(agreement.hot_edge_coverage_back, agreement.hot_edges_before),
         numbers::percent(agreement.threshold),
     )
 }
@@ -96,11 +110,23 @@ fn agreement_in_words(agreement: &Agreement) -> String {
 /// is the lock's.
 struct Rows {
     are_locks: bool,
+    /// Seconds of each recording.
+    seconds: (f64, f64),
 }
 
 impl Rows {
-    fn of(profile: &Profile) -> Rows {
-        Rows { are_locks: profile.measure.is_blocked_time() }
+    fn of(before: &Profile, after: &Profile) -> Rows {
+        let seconds = |profile: &Profile| profile.duration.0 as f64 / 1e9;
+        Rows { are_locks: after.measure.is_blocked_time(), seconds: (seconds(before), seconds(after)) }
+    }
+
+    fn what_is_compared(&self) -> String {
+        let (_, many) = self.names();
+        let of_what = if self.are_locks { "blocked time" } else { "time" };
+        format!(
+            "The tables have the {many} whose share of the {of_what} changed by more than chance explains (95 % \
+             confidence)."
+        )
     }
 
     fn has(&self, change: &MethodChange) -> bool {
@@ -117,20 +143,18 @@ impl Rows {
     /// What is said of those that are not shown.
     fn others(&self, count: u64, are_all: bool, is_sampled: bool) -> String {
         let (one, many) = self.names();
-        let why = match is_sampled {
-            true => "blocked time was sampled",
-            false => "in 19 of 20 cases, sampling alone changes less",
+        let why = match (is_sampled, self.are_locks) {
+            (true, _) => "too few contentions were recorded one by one to be sure",
+            (false, true) => "too few contentions to be sure",
+            (false, false) => "too few samples to be sure",
         };
         match are_all {
-            true => {
-                let why = if is_sampled { format!("; {why}") } else { String::new() };
-                format!(
-                    "No {one} changed more than chance can explain ({} compared{why}).",
-                    numbers::counted(count, one, many)
-                )
-            }
-            false if count == 1 => format!("The change of 1 other {one} can be chance ({why})."),
-            false => format!("The changes of {} other {many} can be chance ({why}).", numbers::grouped(count)),
+            true => format!(
+                "No {one} changed by more than chance explains ({} compared).",
+                numbers::counted(count, one, many)
+            ),
+            false if count == 1 => format!("The change of 1 other {one} can be chance: {why}."),
+            false => format!("The changes of {} other {many} can be chance: {why}.", numbers::grouped(count)),
         }
     }
 
@@ -139,27 +163,47 @@ impl Rows {
             return;
         }
         let note = match self.are_locks {
-            true => "share of the blocked time; change in percentage points",
+            true => "share of the blocked time, change in percentage points; blocked per second",
             false => "share of the whole, without what the method called; changes in percentage points",
         };
         title(name, note, screen, out);
         let with_callees = |text: &str| if self.are_locks { String::new() } else { format!("{text:>12}  ") };
-        let header = format!("  {:>8}  {:>8} {:>8}  {}", "change", "before", "after", with_callees("with callees"));
+        let rates = |before: &str, after: &str| {
+            if self.are_locks {
+                format!("{before:>8} {after:>8}  ")
+            } else {
+                String::new()
+            }
+        };
+        let header = format!(
+            "  {:>8}  {:>8} {:>8}  {}{}",
+            "change",
+            "before",
+            "after",
+            rates("before", "after"),
+            with_callees("with callees")
+        );
         let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
         let room = screen.width.saturating_sub(header.len()).max(20);
         for change in changes.iter().take(top) {
             let _ = writeln!(
                 out,
-                "  {:>8}  {:>8} {:>8}  {}{}",
+                "  {:>8}  {:>8} {:>8}  {}{}{}",
                 points(change.self_growth()),
                 numbers::percent(change.self_share_before),
                 numbers::percent(change.self_share_after),
+                rates(&rate(change.self_before.ns, self.seconds.0), &rate(change.self_after.ns, self.seconds.1)),
                 with_callees(&points(change.total_growth())),
                 prose::fitted(&change.method, room, screen)
             );
         }
         super::details::more(changes.len(), top, screen, out);
     }
+}
+
+/// So much time in each second of a recording.
+fn rate(ns: u64, seconds: f64) -> String {
+    numbers::time((ns as f64 / seconds.max(f64::MIN_POSITIVE)).round() as u64)
 }
 
 /// A change of a share in points: `+3.2`.
@@ -174,6 +218,7 @@ fn points(change: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_analysis::method::Weight;
 
     #[test]
     fn of_few_hot_calls_numbers_say_more_than_percentages() {
@@ -186,9 +231,12 @@ mod tests {
             threshold: 0.1,
         };
         let text =
-            "The call trees are 79 % alike. 2 of 2 hot calls after were hot before, too; 2 of 3 hot calls before \
-                    are hot after, too. ";
+            "79 % of the time has the same call stacks in both recordings. Of 3 hot calls before, 2 are also hot \
+                    after; of 2 after, 2 were before. ";
         assert!(agreement_in_words(&agreement).starts_with(text), "{}", agreement_in_words(&agreement));
+        let none = Agreement { hot_edge_coverage: 0.0, hot_edge_coverage_back: 0.0, overlap: 0.0, ..agreement };
+        let text = "0 % of the time has the same call stacks in both recordings. No call is hot in both recordings. ";
+        assert!(agreement_in_words(&none).starts_with(text), "{}", agreement_in_words(&none));
     }
 
     #[test]
@@ -196,19 +244,21 @@ mod tests {
         let change = |method: &str, of_itself: f64| MethodChange {
             method: method.to_owned(),
             self_share_before: of_itself,
+            self_before: Weight { ns: 500_000_000, count: 1 },
             ..MethodChange::default()
         };
-        let rows = Rows { are_locks: true };
+        let rows = Rows { are_locks: true, seconds: (10.0, 5.0) };
         assert!(rows.has(&change("a.Lock", 0.1)) && !rows.has(&change("a.Shop.sell", 0.0)));
         assert_eq!(
             rows.others(57, false, true),
-            "The changes of 57 other locks can be chance (blocked time was sampled)."
+            "The changes of 57 other locks can be chance: too few contentions were recorded one by one to be sure."
         );
         let (mut out, screen) = (String::new(), Screen { width: 80, colour: false, cut: true });
         rows.table("SHRANK", &[&change("a.Lock", 0.1)], 1, &screen, &mut out);
         let lines: Vec<&str> = out.trim().lines().collect();
-        assert_eq!(lines[0], "SHRANK  share of the blocked time; change in percentage points");
-        assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>(), ["-10.0", "10", "%", "0", "%", "a.Lock"]);
+        assert_eq!(lines[0], "SHRANK  share of the blocked time, change in percentage points; blocked per second");
+        let words = lines[2].split_whitespace().collect::<Vec<_>>();
+        assert_eq!(words, ["-10.0", "10", "%", "0", "%", "50.0", "ms", "0", "ns", "a.Lock"]);
     }
 
     #[test]

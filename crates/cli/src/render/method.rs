@@ -6,8 +6,8 @@ use super::{numbers, prose, quality, title};
 use crate::command::method::{Caller, MethodDocument, Section};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
-use headway_analysis::method::Unit;
-use headway_analysis::report::{OwnerActivity, Report, SampledMethod, LEAST_COVERAGE};
+use headway_analysis::method::{Measure, Unit};
+use headway_analysis::report::{OwnerActivity, Report, SampledMethod, LEAST_COVERAGE, UNKNOWN};
 use std::fmt::Write;
 
 /// Frames of a hot chain that are shown.
@@ -42,13 +42,13 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     }
     let note = note.join(", ");
     for section in &document.sections {
-        write_section(section, document.unit, &note, screen, &mut out);
+        write_section(section, document, &note, screen, &mut out);
     }
     if !document.callers.is_empty() {
         callers(&document.callers, &note, screen, &mut out);
     }
     for activity in document.owner_activity.iter().take(top) {
-        owner(activity, screen, &mut out);
+        owner(activity, analysed.report.sampling.is_some(), screen, &mut out);
     }
     quality::write(analysed, screen, &mut out);
     out
@@ -86,9 +86,14 @@ fn engine(settings: &[(String, String)]) -> Option<String> {
     Some(said)
 }
 
-fn write_section(section: &Section, unit: Unit, note: &str, screen: &Screen, out: &mut String) {
+fn write_section(section: &Section, document: &MethodDocument, note: &str, screen: &Screen, out: &mut String) {
+    let (unit, has_locks) = (document.unit, document.measure.is_blocked_time());
     match section.threads.as_str() {
-        "" => title("METHODS", note, screen, out),
+        "" => title(if has_locks { "LOCKS AND METHODS" } else { "METHODS" }, note, screen, out),
+        UNKNOWN if has_locks => {
+            let note = format!("{} of all", numbers::percent(section.share));
+            title("hand-off, VM pauses, or owner not known", &note, screen, out);
+        }
         threads => title(threads, &format!("{} of all", numbers::percent(section.share)), screen, out),
     }
     let header =
@@ -106,7 +111,14 @@ fn write_section(section: &Section, unit: Unit, note: &str, screen: &Screen, out
         );
     }
     if section.threads.is_empty() {
-        chains(section, screen, out);
+        if has_locks {
+            let did = if document.measure == Measure::Owner { "owned locks" } else { "was blocked" };
+            let legend = format!("self: time blocked on this lock; a method has no self time. total of a method: time for which it {did}");
+            for line in prose::wrapped(&legend, screen.width, 2) {
+                let _ = writeln!(out, "{}", screen.faint(&line));
+            }
+        }
+        chains(section, has_locks, screen, out);
     }
 }
 
@@ -117,11 +129,15 @@ fn amount(method: &SampledMethod, unit: Unit) -> String {
     }
 }
 
-fn chains(section: &Section, screen: &Screen, out: &mut String) {
+fn chains(section: &Section, has_locks: bool, screen: &Screen, out: &mut String) {
     if section.stacks.is_empty() {
         return;
     }
-    title("HOTTEST CALL STACKS", "time of the first method itself, called this way", screen, out);
+    let note = match has_locks {
+        true => "time blocked on the lock in the first line, with this call stack",
+        false => "time of the method in the first line itself, called this way",
+    };
+    title("HOTTEST CALL STACKS", note, screen, out);
     for path in section.stacks.iter().take(CHAINS) {
         let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.stack, 11, screen));
         chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);
@@ -151,7 +167,7 @@ pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
         activity.samples > 0 && activity.blocked_ns as f64 >= OF_BLOCKED * report.blocked_ns as f64
     };
     for activity in report.owner_activity.iter().filter(matters).take(OWNERS) {
-        owner(activity, screen, out);
+        owner(activity, report.sampling.is_some(), screen, out);
     }
 }
 
@@ -164,36 +180,44 @@ fn known(activity: &OwnerActivity) -> &'static str {
     }
 }
 
-/// How much of the blocked time is known, and for what part of that the owner itself did not run.
-fn coverage(activity: &OwnerActivity, covered: f64) -> String {
+/// How long it blocked others, how much of that is known, and for what part of that it did not run. In a recording that
+/// `is_sampled`, owners are sampled only in the contentions that were recorded one by one.
+fn coverage(activity: &OwnerActivity, covered: f64, is_sampled: bool) -> String {
     let known = known(activity);
-    let mut note = format!("{} blocked", numbers::time(activity.blocked_ns));
+    let one_by_one = if is_sampled { ", without contentions that were recorded only as sums" } else { "" };
+    let mut note = format!("blocked others for {}{one_by_one}.", numbers::time(activity.blocked_ns));
     let part = numbers::percent(covered);
-    let seen = match (activity.samples_taken, activity.parked_ns) {
-        (0, _) => format!("{part} of it {known}"),
-        (1, 0) => format!("1 sample covers {part} of it"),
-        (taken, 0) => format!("{} samples cover {part} of it", numbers::grouped(taken)),
-        (taken, _) => format!("{part} of it known from {} and parks", numbers::counted(taken, "sample", "samples")),
-    };
+    let samples = numbers::counted(activity.samples_taken, "sample", "samples");
+    let cover = if activity.samples_taken == 1 { "covers" } else { "cover" };
     if activity.sampled_ns > 0 {
-        let _ = write!(note, "; {seen}");
+        let _ = match (activity.samples_taken, activity.parked_ns) {
+            (0, _) => write!(note, " For {part} of that time, it is known what it did."),
+            (_, 0) => write!(note, " {samples} of its call stack {cover} {part} of that time."),
+            _ => write!(note, " {samples} of its call stack and its parks cover {part} of that time."),
+        };
     }
     if activity.waiting_ns > 0 {
         let waited = numbers::percent(activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64);
-        let _ = write!(note, "; in {waited} of the {known} part the owner was not running");
+        let _ = write!(note, " For {waited} of the {known} time, it did not run.");
     }
     note
 }
 
 /// What a lock's owner executed while others waited. Parts of the blocked time where
 /// samples say how much of it they cover; what they do not cover is unknown.
-fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
+fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut String) {
     let covered = if activity.sampled_ns > 0 { activity.coverage } else { 1.0 };
-    let note = coverage(activity, covered);
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
-    let _ = writeln!(out, "  owned by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
+    let who = match activity.owner_method.as_str() {
+        UNKNOWN => "An owner whose method is not known".to_owned(),
+        method => format!("`{method}`"),
+    };
+    let note = format!("{who} {}", coverage(activity, covered, is_sampled));
+    for line in prose::wrapped(&note, screen.width, 2) {
+        let _ = writeln!(out, "{}", prose::with_names(&line, screen));
+    }
     if covered < LEAST_COVERAGE {
-        let _ = writeln!(out, "  too few samples to say what it executed");
+        let _ = writeln!(out, "  These are too few samples to say what it executed.");
         return;
     }
     let room = screen.width.saturating_sub(11).max(20);
@@ -205,7 +229,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let _ = writeln!(out, "  {:>7}  (not {})", numbers::percent(1.0 - covered), known(activity));
     }
     if let Some(path) = activity.stacks.first().filter(|path| path.stack.len() > 1) {
-        let line = format!("  hottest stack ({}):", numbers::percent(path.share * covered));
+        let line = format!("  most frequent call stack ({}):", numbers::percent(path.share * covered));
         let _ = writeln!(out, "{}", screen.faint(&line));
         let _ = writeln!(out, "           {}", leaf(&path.stack, 11, screen));
         chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);

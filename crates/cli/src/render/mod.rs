@@ -9,6 +9,7 @@ mod difference;
 mod findings;
 mod foreign;
 mod method;
+pub mod missing;
 pub mod numbers;
 pub mod own_cost;
 pub mod park_statistics;

@@ -1,6 +1,6 @@
 //! Numbers for people, as everywhere, and shares as bars.
 
-pub use headway_model::quantity::{between, bytes, counted, duration as time, grouped, percent};
+pub use headway_model::quantity::{between, bytes, change, counted, duration as time, grouped, percent};
 
 /// A bar of at most `width` columns for a share, drawn in eighths.
 pub fn bar(share: f64, width: usize) -> String {

@@ -8,15 +8,37 @@ use headway_model::DurationNs;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
-/// The table, with at most `frames` frames of each stack.
-pub fn park_statistics(report: &ParkStatisticsReport, frames: usize, screen: &Screen) -> String {
+/// Columns of the legend where lines are not cut.
+const LEGEND_WIDTH: usize = 100;
+
+/// The table, with at most `frames` frames of each stack, `more` below it, and what its columns are.
+pub fn park_statistics(report: &ParkStatisticsReport, frames: usize, more: &str, screen: &Screen) -> String {
     let table = report.table(Some(frames));
-    if !screen.cut || report.blockers.is_empty() || table.lines().all(|line| line.width() <= screen.width) {
-        return table;
+    if report.blockers.is_empty() {
+        return table + more;
+    }
+    if !screen.cut || table.lines().all(|line| line.width() <= screen.width) {
+        return table + more + &legend(screen);
     }
     let mut out = format!("Park statistics over {}\n", DurationNs(report.execution_ns));
     report.blockers.iter().for_each(|blocker| paragraph(blocker, frames, screen, &mut out));
-    out + &report.remainder()
+    out + &report.remainder() + more + &legend(screen)
+}
+
+/// What the columns are, for those who have not read the help.
+fn legend(screen: &Screen) -> String {
+    const COLUMNS: [&str; 5] = [
+        "now, peak: threads that are parked now, and the most at one time",
+        "thread time: parked time, added up over threads; avg park: the same per park",
+        "real time: time in which at least one thread was parked; avg hold: the same per park. If threads always queue for \
+         a lock, this is how long each owner had it",
+        "/ run: part of the measured time; / life: part of the time from the first to the last event on this blocker",
+        "idle: threads of a pool that wait for work. Of the other blockers, the one with the most thread time is likely the \
+         bottleneck",
+    ];
+    let width = if screen.cut { screen.width } else { LEGEND_WIDTH };
+    let lines = COLUMNS.iter().flat_map(|column| prose::wrapped(column, width, 2));
+    lines.fold("\n".to_owned(), |text, line| text + &screen.faint(&line) + "\n")
 }
 
 fn paragraph(blocker: &BlockerStatistics, frames: usize, screen: &Screen, out: &mut String) {

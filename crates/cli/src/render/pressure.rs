@@ -10,6 +10,10 @@ use std::fmt::Write;
 const CHAIN_LINES: usize = 3;
 /// Columns before a lock's name.
 const FIGURES: usize = 20;
+/// Columns before what belongs to a phase.
+const BELOW: usize = FIGURES + 2;
+/// Part of a phase's blocked time that must be known from single contentions to say how it divides.
+const ONE_BY_ONE: f64 = 0.99;
 /// Widest line over time.
 const WIDEST: usize = 100;
 
@@ -60,7 +64,7 @@ fn write_lock(lock: &LockPressure, pressure: &PressureReport, phases_only: bool,
 }
 
 fn over_time(windows: &[(u64, f64)], pressure: &PressureReport, screen: &Screen, out: &mut String) {
-    let begin = numbers::time(pressure.start_ns);
+    let begin = moment(pressure.start_ns);
     let end = numbers::time(pressure.start_ns + pressure.duration_ns);
     let room = screen.width.saturating_sub(FIGURES + begin.len() + end.len() + 3).clamp(10, WIDEST);
     let line = sparkline(windows, pressure, room);
@@ -86,7 +90,7 @@ fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> 
 fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     let text = format!(
         "from {} to {}: threads were blocked on it for {}, {} of the time in which they did not wait (peak {})",
-        numbers::time(phase.start_ns),
+        moment(phase.start_ns),
         numbers::time(phase.end_ns),
         numbers::time(phase.acquiring_ns),
         numbers::percent(phase.csp_mean),
@@ -95,8 +99,39 @@ fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     for line in prose::wrapped(&text, screen.width, FIGURES) {
         let _ = writeln!(out, "{line}");
     }
-    chain("blocked in", &phase.waiter_stack, screen, out);
-    chain("owned by", &phase.owner_stack, screen, out);
+    if let Some(parts) = parts(phase) {
+        for line in prose::wrapped(&parts, screen.width, BELOW) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    chain("blocked longest in", &phase.waiter_stack, screen, out);
+    chain("owned longest by", &phase.owner_stack, screen, out);
+}
+
+/// `94 % hand-off (...), 5.5 % VM pauses, 0.2 % owned by a thread`: how the blocked time of a phase divides. Only where
+/// nearly all of it was recorded one by one.
+fn parts(phase: &PhaseReport) -> Option<String> {
+    let all = phase.owned_ns + phase.hand_off_ns + phase.pause_ns + phase.unknown_ns;
+    let mut parts = [
+        (phase.owned_ns, "owned by a thread"),
+        (phase.hand_off_ns, "hand-off (the lock was free, but the next thread had not run yet)"),
+        (phase.pause_ns, "VM pauses"),
+        (phase.unknown_ns, "owner not recorded"),
+    ];
+    parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let shown = parts.iter().filter(|(ns, _)| *ns > 0);
+    let texts: Vec<String> =
+        shown.map(|(ns, what)| format!("{} {what}", numbers::percent(*ns as f64 / all as f64))).collect();
+    (all > 0 && all as f64 >= ONE_BY_ONE * phase.acquiring_ns as f64).then(|| format!("of this: {}", texts.join(", ")))
+}
+
+/// A moment of the recording: `0 s`, `4.00 s`.
+fn moment(ns: u64) -> String {
+    if ns == 0 {
+        "0 s".to_owned()
+    } else {
+        numbers::time(ns)
+    }
 }
 
 fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
@@ -104,7 +139,7 @@ fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
         return;
     }
     let text = format!("{what}: {}", frames.join(" < "));
-    for line in prose::wrapped_at_most(CHAIN_LINES, &text, FIGURES + 2, screen) {
+    for line in prose::wrapped_at_most(CHAIN_LINES, &text, BELOW, screen) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -113,13 +148,13 @@ fn older(lock: &LockPressure, screen: &Screen, out: &mut String) {
     let older = &lock.other_tools;
     let mut parts = Vec::new();
     if let Some(failed) = older.failed_acquisitions {
-        parts.push(numbers::counted(failed, "failed acquisition", "failed acquisitions"));
+        parts.push(numbers::counted(failed, "contention", "contentions"));
     }
-    parts.push(format!("acquiring / elapsed time {}", numbers::percent(older.acquiring_per_elapsed)));
+    parts.push(format!("blocked time / elapsed time {}", numbers::percent(older.acquiring_per_elapsed)));
     if let Some(held) = older.critical_section_ns {
-        parts.push(format!("{} under the lock while one waited", numbers::time(held as u64)));
+        parts.push(format!("owned for {} at a time while threads were blocked", numbers::time(held as u64)));
     }
-    for line in prose::wrapped(&format!("for comparison: {}", parts.join(", ")), screen.width, FIGURES) {
+    for line in prose::wrapped(&format!("metrics of other tools: {}", parts.join(", ")), screen.width, FIGURES) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -138,6 +173,8 @@ mod tests {
             csp_mean: 0.48,
             csp_peak: 0.5,
             acquiring_ns: 1_920_000_000,
+            owned_ns: 480_000_000,
+            hand_off_ns: 1_440_000_000,
             waiter_stack: vec!["com.acme.Shop.sell:12".into(), "com.acme.Server.run:7".into()],
             owner_stack: vec!["com.acme.Shop.restock:88".into()],
             ..PhaseReport::default()
@@ -171,18 +208,29 @@ mod tests {
 PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.00 s
      mean      peak  lock
     9.7 %      50 %  (all locks)
-                    0 ns ▁▁▁▁▁█▁▁▁▁ 10.0 s
+                    0 s ▁▁▁▁▁█▁▁▁▁ 10.0 s
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
-                    0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
+                    0 s ▁▁▁▁▇█▁▁▂▁ 10.0 s
                     from 4.00 s to 6.00 s: threads were blocked on it for
                     1.92 s, 48 % of the time in which they did not wait (peak
                     50 %)
-                      blocked in: com.acme.Shop.sell:12 < com.acme.Server.run:7
-                      owned by: com.acme.Shop.restock:88
-                    for comparison: acquiring / elapsed time 0 %
+                      of this: 75 % hand-off (the lock was free, but the next
+                      thread had not run yet), 25 % owned by a thread
+                      blocked longest in: com.acme.Shop.sell:12 <
+                      com.acme.Server.run:7
+                      owned longest by: com.acme.Shop.restock:88
+                    metrics of other tools: blocked time / elapsed time 0 %
 ";
         assert_eq!(out, expected, "{out}");
+    }
+
+    #[test]
+    fn how_a_phase_divides_is_said_only_of_what_was_recorded_one_by_one() {
+        let phase = |acquiring_ns| PhaseReport { acquiring_ns, owned_ns: 99, ..PhaseReport::default() };
+        assert_eq!(parts(&phase(100)), Some("of this: 100 % owned by a thread".to_owned()));
+        assert_eq!(parts(&phase(101)), None, "contentions that are in sums only may divide otherwise");
+        assert_eq!(parts(&PhaseReport::default()), None);
     }
 
     #[test]

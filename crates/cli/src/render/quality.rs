@@ -1,7 +1,7 @@
 //! What is missing: losses, mechanisms not in force, damage; and the cost.
 
 use super::own_cost::OwnCost;
-use super::{numbers, prose, title};
+use super::{missing, numbers, prose, title};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_model::Loss;
@@ -13,17 +13,18 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     let losses: Vec<(&String, &u64)> = report.losses.iter().filter(|(_, count)| **count > 0).collect();
     title("LOSSES", "", screen, out);
     if losses.is_empty() {
-        let _ = writeln!(out, "  none");
+        let _ = writeln!(out, "  none: no event was dropped");
     }
     for (name, count) in losses {
         let meaning = Loss::from_name(name).map_or("", Loss::explanation);
         paragraph(&screen.warning(&format!("{} {name}", numbers::grouped(*count))), meaning, screen, out);
     }
     if !report.degraded.is_empty() {
-        title("DEGRADED", "", screen, out);
+        title("DEGRADED", "this recording has less information than usual", screen, out);
     }
-    for degraded in &report.degraded {
-        paragraph(&screen.warning(&degraded.mechanism), &degraded.reason, screen, out);
+    let degraded = report.degraded.iter().map(|degraded| (&*degraded.mechanism, &*degraded.reason));
+    for line in missing::sentences(degraded).iter().flat_map(|reason| prose::wrapped(reason, screen.width, 2)) {
+        let _ = writeln!(out, "{}", screen.warning(&line));
     }
     if !analysed.problems.is_empty() {
         title("DAMAGE", "only the readable part is shown", screen, out);

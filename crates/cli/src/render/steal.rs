@@ -43,17 +43,20 @@ fn sentences(steal: &StealReport) -> Vec<String> {
     let all_ns = machine.busy_ns + machine.steal_ns + machine.idle_ns;
     let mut sentences = Vec::new();
     if all_ns > 0 {
-        sentences.push(format!(
-            "Machine: {} of steal in {}, {} of the CPU time that it needed.",
-            numbers::time(machine.steal_ns),
-            numbers::time(steal.covered_ns),
-            numbers::percent(machine.steal_ns as f64 / (machine.busy_ns + machine.steal_ns).max(1) as f64),
-        ));
+        let covered = numbers::time(steal.covered_ns);
+        sentences.push(match machine.steal_ns {
+            0 => format!("The machine had no steal in {covered}."),
+            ns => format!(
+                "Machine: {} of steal in {covered}, {} of the time in which it had work.",
+                numbers::time(ns),
+                numbers::percent(ns as f64 / (machine.busy_ns + ns).max(1) as f64),
+            ),
+        });
     }
     sentences.push(match steal.accounting {
-        "left out" => "This kernel leaves steal out of thread times: it is shown separately.".to_owned(),
-        "included" => "This kernel counts steal as CPU time: it is subtracted.".to_owned(),
-        _ => "It is not known whether this kernel counts steal as CPU time: nothing is subtracted.".to_owned(),
+        "left out" => "The column CPU does not contain steal.".to_owned(),
+        "included" => "This kernel counts steal as CPU time. It is subtracted in the column CPU.".to_owned(),
+        _ => "It is not known whether this kernel counts steal as CPU time. Nothing is subtracted.".to_owned(),
     });
     if let Some(quota) = &steal.quota {
         let limit = match quota.quota_ns {
@@ -242,8 +245,8 @@ mod tests {
         };
         let text = shown(&steal);
         for part in [
-            "Machine: 100 ms of steal in 2.00 s, 10 % of the CPU time that it needed.",
-            "This kernel counts steal as CPU time: it is subtracted.",
+            "Machine: 100 ms of steal in 2.00 s, 10 % of the time in which it had work.",
+            "This kernel counts steal as CPU time. It is subtracted in the column CPU.",
             "CPU quota: 0.50 CPUs; used up in 5 of 20 periods, 50.0 ms held back.",
             "How long threads waited for a CPU is not known",
             "     800 ms     100 ms    50.0 ms    60.0 ms     17 %  (the process)",

@@ -3,7 +3,7 @@
 use super::chain::{self, Fold};
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
-use headway_analysis::report::{Report, Row, Value, PAUSED, UNKNOWN};
+use headway_analysis::report::{Report, Row, Value, FOLDED, PAUSED, UNKNOWN};
 use headway_analysis::Aspect;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
@@ -23,7 +23,7 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
         numbers::time(report.blocked_ns),
         numbers::counted(report.contentions, "contention", "contentions")
     );
-    let by = format!(", by {}", report.by.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", "));
+    let by = format!(", --by {}", report.by.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(","));
     // The rows say it, too.
     if "BLOCKED TIME  ".len() + note.len() + by.len() <= screen.width {
         note.push_str(&by);
@@ -32,21 +32,29 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     let columns = Columns::for_report(report, screen);
     let header = columns.line(["share", "", "total", "count", "longest"]);
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    let mut tree = Tree { columns, top, blocked_ns: report.blocked_ns, screen, out, approximate: false, no_cpu: false };
-    tree.rows(&report.rows, 0);
+    let mut tree = Tree {
+        columns,
+        top,
+        blocked_ns: report.blocked_ns,
+        screen,
+        out,
+        approximate: false,
+        no_cpu: false,
+        paused: false,
+    };
+    tree.rows(&report.rows, 0, false);
     let legends = [
-        (
-            tree.approximate,
-            "~ owner's method approximate: debug information does not show which inlined callee owned the lock",
-        ),
+        (tree.approximate, "~: the owner was in this method, or in one that the compiler had inlined into it"),
         (
             report.rows.iter().any(is_of_waits),
             "conditional: waits, which are not blocked time and not in the totals above; percentages are of all waits",
         ),
-        (tree.no_cpu, "no CPU: estimated part in which the owner could run, but had no CPU"),
+        (tree.no_cpu, "no CPU: part of the row in which the owner was ready to run, but had no CPU (estimated)"),
+        (tree.paused, "VM pause: part of the row in which the JVM had stopped all threads"),
         (
             report.rows.iter().any(has_parts),
-            "a contention counts in each row that has a part of it; longest: the longest of these parts",
+            "a contention that several threads owned in turn counts in the rows of all of them; longest: the longest \
+             time of one contention in this row",
         ),
     ];
     for (_, legend) in legends.into_iter().filter(|(is_used, _)| *is_used) {
@@ -102,20 +110,23 @@ struct Tree<'a> {
     approximate: bool,
     /// Likewise.
     no_cpu: bool,
+    /// Likewise.
+    paused: bool,
 }
 
 impl Tree<'_> {
-    fn rows(&mut self, rows: &[Row], depth: usize) {
+    /// Writes rows and those below them; `no_owner` if they are below one that names no owner.
+    fn rows(&mut self, rows: &[Row], depth: usize, no_owner: bool) {
         for row in rows.iter().take(self.top) {
-            self.row(row, depth);
-            self.rows(&row.children, depth + 1);
+            self.row(row, depth, no_owner);
+            self.rows(&row.children, depth + 1, no_owner || names_no_owner(row));
         }
         if let Some(rest) = rows.get(self.top..).filter(|rest| !rest.is_empty()) {
             self.rest(rest, depth);
         }
     }
 
-    fn row(&mut self, row: &Row, depth: usize) {
+    fn row(&mut self, row: &Row, depth: usize, no_owner: bool) {
         let bar = numbers::bar(row.share, self.columns.bar);
         let figures = self.columns.line([
             &numbers::percent(row.share),
@@ -128,21 +139,21 @@ impl Tree<'_> {
             true => figures.replacen(&bar, &self.screen.paint(anstyle::AnsiColor::Blue.on_default(), &bar), 1),
             false => figures,
         };
-        let nobody = nobody(row);
-        let role = if nobody.is_some() { "" } else { role(row.aspect) };
+        let in_words = in_words(row);
+        let role = if in_words.is_some() { "" } else { role(row.aspect) };
         let taken = self.columns.width() + 2 * depth + role.len();
-        let mut marks = self.marks(row);
+        let mut marks = self.marks(row, no_owner || names_no_owner(row));
         let mut below = None;
         if let Some(interval) = &row.interval {
             let between = numbers::between(interval.of(self.blocked_ns), interval.instants);
-            let name = nobody.unwrap_or(row.value.headline()).width();
+            let name = in_words.unwrap_or(row.value.headline()).width();
             match taken + name + marks.width() + between.width() + " ()".len() <= self.screen.width {
                 true => marks = format!("{marks} ({between})"),
                 false => below = Some(between),
             }
         }
         let room = self.screen.width.saturating_sub(taken + marks.width()).max(LEAST_ROOM);
-        let name = prose::fitted(nobody.unwrap_or(row.value.headline()), room, self.screen);
+        let name = prose::fitted(in_words.unwrap_or(row.value.headline()), room, self.screen);
         let name = if depth == 0 { self.screen.strong(&name) } else { name };
         let (role, marks) = (self.screen.faint(role), self.screen.faint(&marks));
         let _ = writeln!(self.out, "{figures}{:indent$}{role}{name}{marks}", "", indent = 2 * depth);
@@ -166,7 +177,7 @@ impl Tree<'_> {
     }
 
     /// What has to be said besides: approximate owners, stopped world, holders without a CPU.
-    fn marks(&mut self, row: &Row) -> String {
+    fn marks(&mut self, row: &Row, no_owner: bool) -> String {
         let part = |ns: u64| ns as f64 / row.total_ns.max(1) as f64;
         let mut marks = String::new();
         let names_owner = matches!(row.aspect, Aspect::OwnerMethod | Aspect::OwnerChain);
@@ -177,11 +188,12 @@ impl Tree<'_> {
                 marks.push_str(&numbers::percent(part(row.approximate_ns)));
             }
         }
-        if part(row.pause_ns) >= 0.01 && row.value.headline() != PAUSED {
+        if part(row.pause_ns) >= 0.01 && row.pause_ns < row.total_ns {
+            self.paused = true;
             let _ = write!(marks, " ({} VM pause)", numbers::percent(part(row.pause_ns)));
         }
         // Of the last owner's thread; a row that names no owner would contradict itself.
-        if part(row.owner_no_cpu_ns) >= 0.01 && nobody(row).is_none() {
+        if part(row.owner_no_cpu_ns) >= 0.01 && !no_owner {
             self.no_cpu = true;
             let _ = write!(marks, " ({} no CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
         }
@@ -189,13 +201,24 @@ impl Tree<'_> {
     }
 }
 
-/// What a row stands for in which no owner is named.
-fn nobody(row: &Row) -> Option<&'static str> {
-    match row.value.headline() {
-        UNKNOWN if row.aspect.is_of_owner() => Some("owner not known: hand-off, no call stack, or not recorded"),
-        PAUSED => Some("VM pause"),
+/// What a row says that has no name.
+fn in_words(row: &Row) -> Option<&'static str> {
+    match (row.value.headline(), row.aspect) {
+        (PAUSED, _) => Some("VM pause"),
+        (FOLDED, _) => Some("others, too many to keep them apart"),
+        (UNKNOWN, aspect) if aspect.is_of_owner() => Some("hand-off, or owner not known"),
+        (UNKNOWN, Aspect::ContenderMethod | Aspect::ContenderChain) => {
+            Some("call stack of the blocked thread not known")
+        }
+        (UNKNOWN, Aspect::ContenderThread | Aspect::ContenderGroup) => Some("blocked thread not known"),
+        (UNKNOWN, Aspect::Lock | Aspect::LockClass | Aspect::LockName) => Some("lock not known"),
         _ => None,
     }
+}
+
+/// True for time in which nobody had the lock, or nobody of whom is known.
+fn names_no_owner(row: &Row) -> bool {
+    row.value.headline() == PAUSED || (row.aspect.is_of_owner() && row.value.headline() == UNKNOWN)
 }
 
 /// What stands before a value so that the tree reads as a sentence.
@@ -230,15 +253,40 @@ mod tests {
         }
     }
 
+    fn written(rows: Vec<Row>) -> String {
+        let report =
+            Report { blocked_ns: 1_000, contentions: 9, rows, by: vec![Aspect::OwnerMethod], ..Report::default() };
+        let mut out = String::new();
+        write(&report, 5, &Screen { width: 120, colour: false, cut: true }, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_row_without_a_name_says_what_is_not_known() {
+        let blocked = Row { aspect: Aspect::ContenderMethod, owner_no_cpu_ns: 300, ..row(UNKNOWN, None) };
+        let out = written(vec![Row { children: vec![blocked], owner_no_cpu_ns: 300, ..row(UNKNOWN, None) }]);
+        let lines: Vec<&str> = out.lines().skip(3).collect();
+        assert!(lines[0].ends_with("  hand-off, or owner not known"), "{out}");
+        assert!(lines[1].ends_with("  call stack of the blocked thread not known"), "an owner's lack of CPU: {out}");
+        assert!(!out.contains("no CPU"), "nobody is named whose CPU it was: {out}");
+        assert!(written(vec![row(FOLDED, None)]).contains("others, too many"));
+    }
+
+    #[test]
+    fn the_part_of_pauses_is_explained_where_it_is_shown() {
+        let out = written(vec![Row { pause_ns: 62, ..row("Shop.sell", None) }]);
+        assert!(out.contains("owned by Shop.sell (10 % VM pause)"), "{out}");
+        assert!(out.contains("VM pause: part of the row in which the JVM had stopped all threads"), "{out}");
+        let whole = written(vec![Row { pause_ns: 620, ..row(PAUSED, None) }]);
+        assert!(whole.lines().last().is_some_and(|line| line.ends_with("  VM pause")), "{whole}");
+    }
+
     #[test]
     fn estimates_show_their_interval_behind_the_name_or_below_it() {
         let interval = Some(Interval { low_ns: 580, high_ns: 660, instants: 412 });
         let long = "com.example.shop.Inventory.reserveEverythingThatIsThere";
         let rows = vec![row("Shop.sell", interval), row(long, interval), row("Shop.buy", None)];
-        let report =
-            Report { blocked_ns: 1_000, contentions: 9, rows, by: vec![Aspect::OwnerMethod], ..Report::default() };
-        let mut out = String::new();
-        write(&report, 5, &Screen { width: 120, colour: false, cut: true }, &mut out);
+        let out = written(rows);
         let lines: Vec<&str> = out.lines().skip(3).collect();
         assert!(lines[0].ends_with("owned by Shop.sell (58 to 66 %, 412 observations)"), "{out}");
         assert!(lines[1].ends_with(long) && lines[2].trim() == "(58 to 66 %, 412 observations)", "{out}");
