@@ -619,7 +619,13 @@ fn finish(agent: &'static Agent, reply: &mut Reply) {
             answer_to_stop(agent, reply, &session, recorded);
             keep_if_unfinished(session);
         }
-        None => finish_last(agent, reply),
+        None => {
+            finish_last(agent, reply);
+            // Said once; whoever awaits the file's end may ask again.
+            if reply.still_writing.is_none() {
+                lock(&STATE.ended_before).take();
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every way a command can fail: one sentence that says what was wrong with
 //! which value and what to do, and the exit code that goes with it.
 
+use crate::agent::reply::Reply;
 use crate::render::numbers;
 use crate::terminal::{self, Screen};
 use headway_model::printable;
@@ -233,6 +234,8 @@ pub enum Failure {
     StillWriting {
         /// The sentence.
         message: String,
+        /// The answer, as of then.
+        reply: Box<Reply>,
     },
     /// A signal ended the command before it was done.
     #[error("interrupted before it was done; the process runs on")]

@@ -44,8 +44,8 @@ pub(super) fn finish_last(agent: &'static Agent, reply: &mut Reply) {
             reply.still_writing = Some(path.display().to_string());
             reply.exit_code = 1;
         }
-        None => match lock(&STATE.ended_before).take() {
-            Some(answer) => *reply = answer,
+        None => match &*lock(&STATE.ended_before) {
+            Some(answer) => reply.clone_from(answer),
             None => not_recording(reply),
         },
     }

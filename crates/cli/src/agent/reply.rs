@@ -27,21 +27,21 @@ impl NotLoaded {
 /// end of the file is not written yet, [`Failure::NoReply`] when
 /// the text is no reply.
 pub fn parse(pid: u32, text: &str) -> Result<Reply, Failure> {
-    let reply: Reply = serde_json::from_str(text)
+    let mut reply: Reply = serde_json::from_str(text)
         .map_err(|error| Failure::NoReply { pid, problem: format!("it is not the expected JSON ({error})") })?;
     if reply.ok {
         return Ok(reply);
     }
     let other_version = reply.other_version();
-    let mut message = reply.error.unwrap_or_else(|| "the agent failed without saying why".into());
+    let mut message = reply.error.take().unwrap_or_else(|| "the agent failed without saying why".into());
     if let Some(version) = other_version {
         message.push_str(&format!(
             " (the JVM has agent {version} loaded, this command line is {VERSION}: use headway {version}, or restart the JVM)"
         ));
     }
-    match reply.still_writing {
-        Some(_) => Err(Failure::StillWriting { message }),
-        None => Err(Failure::Agent { message, exit_code: reply.exit_code }),
+    match reply.still_writing.is_some() {
+        true => Err(Failure::StillWriting { message, reply: Box::new(reply) }),
+        false => Err(Failure::Agent { message, exit_code: reply.exit_code }),
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         }
         let late = r#"{"ok":false,"error":"writing goes on","exit_code":1,"still_writing":"/tmp/a.jfr"}"#;
         match parse(7, late) {
-            Err(Failure::StillWriting { message }) => assert_eq!(message, "writing goes on"),
+            Err(Failure::StillWriting { message, .. }) => assert_eq!(message, "writing goes on"),
             other => panic!("{other:?}"),
         }
         let of_other = r#"{"ok":false,"error":"unknown agent option 'x'","exit_code":2,"agent_version":"0.0.9"}"#;

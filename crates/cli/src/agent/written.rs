@@ -72,12 +72,23 @@ pub fn when_written(
     while begin.elapsed() < WRITTEN_WITHIN && goes_on() && session.target_lives() {
         let status = session.command(AgentOptions::new("status"))?;
         if status.still_writing.is_none() {
-            // An agent of an earlier version does not know the question.
-            return session.command(AgentOptions::new("stop").with_flag("last", true)).or(Ok(status));
+            let last = session.command(AgentOptions::new("stop").with_flag("last", true));
+            return last.or_else(|_| as_of_then(failure));
         }
         std::thread::sleep(TICK);
     }
     Err(failure)
+}
+
+/// What was known when the recording ended: an agent of an earlier version does not know more, and one that records
+/// again has forgotten it.
+fn as_of_then(failure: Failure) -> Result<Reply, Failure> {
+    match failure {
+        Failure::StillWriting { reply, .. } => {
+            Ok(Reply { ok: true, exit_code: 0, still_writing: None, recording_bytes: None, ..*reply })
+        }
+        failure => Err(failure),
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +96,17 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
     use std::thread;
+
+    #[test]
+    fn an_earlier_agent_answers_as_of_the_end() {
+        let text = r#"{"ok":false,"error":"writing goes on","exit_code":1,"still_writing":"/tmp/a.jfr",
+            "recording":"/tmp/a.jfr","recording_bytes":7,"events":{"monitor_enter":3}}"#;
+        let failure = crate::agent::reply::parse(7, text).expect_err("it is not written");
+        let reply = as_of_then(failure).expect("what it knew");
+        assert_eq!((reply.ok, reply.exit_code, reply.error, reply.still_writing), (true, 0, None, None));
+        assert_eq!((reply.recording.as_deref(), reply.recording_bytes), (Some("/tmp/a.jfr"), None));
+        assert_eq!(reply.events.get("monitor_enter"), Some(&3));
+    }
 
     #[test]
     fn waiting_for_a_cpu_counts() {

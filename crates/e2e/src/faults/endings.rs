@@ -108,22 +108,32 @@ fn stops_while_the_end_is_written() -> Fault {
     let what = "`stop --detach` with no time for the end of the file (`stop_within=1`), while the disk is well";
     let expected = "it waits until the file is complete, answers with all its events, and exits with 0";
     Fault::new(GROUP, what, expected, |stage| {
-        let file = stage.name("late.jfr");
-        let agent = format!("-agentpath:{}=start,stop_within=1,file={file}", stage.tools.agent.display());
-        let mut program = stage.contended(17, &[&agent])?;
-        let pid = program.pid();
-        stage.await_contentions(&pid)?;
-        let said = stage.headway(["stop", "--detach", "--json", &pid])?;
-        let reply: Value = serde_json::from_str(&said.stdout).map_err(|error| format!("{error}: {}", said.all()))?;
-        let size = fs::metadata(&file)?.len();
-        let is_whole = reply["recording_bytes"] == size && reply.get("still_writing").is_none();
-        if said.code != Some(0) || !is_whole || !said.stderr.contains("still being written") {
-            return Err(format!("{size} bytes: {}", said.all()).into());
+        for number in 0..EXITS {
+            if stops_without_time(stage, number)? {
+                return Ok("it waited; the recording is complete".to_owned());
+            }
         }
-        stage.survives(&mut program)?;
-        shows_owners(&stage.report(&file)?)?;
-        Ok("it waited; the recording is complete".to_owned())
+        Err(format!("the file was complete at once at all of {EXITS} ends").into())
     })
+}
+
+/// True if the end of the file had to be awaited. A quick machine may have written it by then.
+fn stops_without_time(stage: &Stage, number: usize) -> Result<bool, Problem> {
+    let file = stage.name(&format!("late-{number}.jfr"));
+    let agent = format!("-agentpath:{}=start,stop_within=1,file={file}", stage.tools.agent.display());
+    let mut program = stage.contended(17, &[&agent])?;
+    let pid = program.pid();
+    stage.await_contentions(&pid)?;
+    let said = stage.headway(["stop", "--detach", "--json", &pid])?;
+    let reply: Value = serde_json::from_str(&said.stdout).map_err(|error| format!("{error}: {}", said.all()))?;
+    let size = fs::metadata(&file)?.len();
+    let is_whole = reply["recording_bytes"] == size && reply.get("still_writing").is_none();
+    if said.code != Some(0) || !is_whole {
+        return Err(format!("{size} bytes: {}", said.all()).into());
+    }
+    stage.survives(&mut program)?;
+    shows_owners(&stage.report(&file)?)?;
+    Ok(said.stderr.contains("still being written"))
 }
 
 fn records_on_a_slow_disk() -> Fault {
