@@ -75,6 +75,14 @@ pub struct Recorded {
     pub is_finished: bool,
 }
 
+impl Recorded {
+    /// The draining thread failed.
+    pub fn fail(&mut self) {
+        self.error = Some("the draining thread failed; the recording ends early".to_owned());
+        self.is_finished = true;
+    }
+}
+
 enum Request {
     Dump(PathBuf, IfTaken, Sender<Result<PathBuf, String>>),
     Findings(Sender<Vec<String>>),
@@ -158,8 +166,7 @@ impl DrainHandle {
         let mut recorded = self.recorded();
         match ended {
             Some(Ended::Panicked) => {
-                recorded.error = Some("the draining thread failed; the recording ends early".to_owned());
-                recorded.is_finished = true;
+                recorded.fail();
             }
             Some(Ended::Not(thread)) => self.thread = Some(thread),
             Some(Ended::Well) | None => {}

@@ -192,7 +192,7 @@ pub struct Options {
     pub causal: Wishes,
     /// Stop counting afterwards, if nothing is recorded.
     pub end: bool,
-    /// Answer for the recording that has ended, and end none.
+    /// Speak for the recording that has ended, and end none.
     pub last: bool,
     /// Have code compiled again whose inlined owners are not known.
     pub recompile: bool,

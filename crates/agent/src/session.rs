@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
-use unfinished::{finish_last, keep_if_unfinished, still_written, unfinished_sentence, Unfinished};
+use unfinished::{answer, finish_last, keep, still_written, unfinished_sentence, Unfinished};
 
 /// The recording under way.
 pub struct Session {
@@ -524,7 +524,8 @@ fn end(
     let recorded = session.drain.finish(deadline);
     agent.definitions.set_wanted(false);
     if let Some(thread) = session.drain.unfinished() {
-        *lock(&STATE.unfinished) = Some(Unfinished { path: session.path.clone(), thread, session: None });
+        *lock(&STATE.unfinished) =
+            Some(Unfinished { path: session.path.clone(), started: session.started, thread, late: None });
     }
     *lock(&STATE.ending) = None;
     (session, recorded)
@@ -542,15 +543,17 @@ fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Op
     let _changing = lock(&STATE.changing);
     let session = take_if(|session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);
-    if session.path.is_some() {
-        let mut reply = Reply { jvm: Some(jvm(agent)), ..Reply::of_this_version() };
-        answer_to_stop(agent, &mut reply, &session, recorded);
-        reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
-        *lock(&STATE.ended_before) = Some(reply);
+    let path = session.path.clone();
+    if path.is_some() {
+        let note = Some(format!("The agent ended the recording by itself, because {reason}."));
+        match recorded.is_finished {
+            true => *lock(&STATE.ended_before) = Some(answer(agent, &session, recorded, note)),
+            false => keep(agent, session, note),
+        }
     }
     // A recording that began before that would lose what is taken out.
     detach(agent, jni);
-    Some(session.path)
+    Some(path)
 }
 
 /// Ends the recording that just began, because nobody learned of it.
@@ -575,12 +578,19 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
                 describe(agent, options, &mut reply);
             }
         }
-        Command::Stop if options.last => finish_last(agent, &mut reply),
+        Command::Stop if options.last => drop(finish_last(agent, &mut reply)),
         Command::Stop => finish(agent, &mut reply),
         Command::Status => describe(agent, options, &mut reply),
         Command::Dump => dump(agent, options, &mut reply),
         Command::Live => live(agent, options, &mut reply),
         Command::Parks => count_parks(agent, jni, options, &mut reply),
+        Command::Detach if options.last => {
+            let _changing = lock(&STATE.changing);
+            // Somebody may have begun another recording.
+            if current().is_none() {
+                detach(agent, jni);
+            }
+        }
         Command::Detach => {
             if only_counts() {
                 stop(agent);
@@ -616,16 +626,16 @@ fn finish(agent: &'static Agent, reply: &mut Reply) {
     }
     match stop(agent) {
         Some((session, recorded)) => {
+            let is_finished = recorded.is_finished;
             answer_to_stop(agent, reply, &session, recorded);
-            keep_if_unfinished(session);
-        }
-        None => {
-            finish_last(agent, reply);
-            // Said once; whoever awaits the file's end may ask again.
-            if reply.still_writing.is_none() {
-                lock(&STATE.ended_before).take();
+            if !is_finished {
+                keep(agent, session, None);
             }
         }
+        None if !finish_last(agent, reply) => not_recording(reply),
+        // Said once; whoever awaits the file's end may ask again.
+        None if reply.still_writing.is_none() => *lock(&STATE.ended_before) = None,
+        None => {}
     }
 }
 

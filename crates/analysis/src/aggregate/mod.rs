@@ -493,7 +493,7 @@ impl Aggregate {
                 blocked.hand_off_ns += ns;
                 lock.hand_over += ns;
                 lock.own_hand_over += if slice.basis == Basis::WakeUp { ns } else { 0 };
-                lock.hand_overs += times;
+                lock.hand_overs += times * u64::from(slice.stands_for);
             }
             Basis::ExitMissed | Basis::Gap | Basis::NoMark => {
                 blocked.unknown_ns += ns;

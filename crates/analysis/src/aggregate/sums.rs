@@ -47,6 +47,7 @@ impl Aggregate {
             holder: sum.owner,
             basis: sum.basis,
             holder_blocked: false,
+            stands_for: 1,
         };
         let lock = self.sides[side as usize].lock;
         if sum.basis.is_hand_off() && self.is_service(sum.thread, side, names) {

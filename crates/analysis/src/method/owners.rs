@@ -191,6 +191,9 @@ impl Owners {
             // As everywhere, a pause of the VM is not the owner's.
             site.blocked_ns += clip(slice, range).map_or(0, |part| part.split(false).0.duration);
         }
+        if slice.is_drawn() {
+            return; // others had the lock in it, too
+        }
         let rests = self.rests.within(holder.thread, from, to);
         for rest in &rests {
             self.rested(site, (slice, holder), rest, names, show);

@@ -111,6 +111,7 @@ mod tests {
             holder: HolderId::UNKNOWN,
             basis: Basis::Exit,
             holder_blocked: false,
+            stands_for: 1,
         };
         (0..count).map(slice).collect()
     }

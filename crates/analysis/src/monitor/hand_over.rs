@@ -155,6 +155,7 @@ impl HandOver {
             basis: told.basis,
             // A previous owner held it for a part of the time only.
             holder_blocked: told.basis == Basis::SeenAtEnter,
+            stands_for: 1,
         };
         let stretch = Stretch {
             kind: told.kind,

@@ -39,6 +39,8 @@ pub(crate) struct Blocked {
     pub end_seq: u64,
     /// Marks that there were when it ended, dropped ones included.
     end_mark: u32,
+    /// How many others were blocked on the lock when it began, or when it ended if that is more.
+    waiters: u32,
     pub origin: Origin,
     pub bound: bool,
     /// Owner at the begin, if that can be trusted.
@@ -117,8 +119,6 @@ pub(crate) struct LockReplay {
     /// Last number of which it was noted that it is lost, see [`Self::note_lost`].
     noted_lost: u64,
     pub listed: bool,
-    /// How many were taken out as they were still blocked.
-    taken: u32,
 }
 
 impl LockReplay {
@@ -369,6 +369,7 @@ impl LockReplay {
         blocked.end = event.time.max(blocked.start);
         blocked.end_seq = event.seq;
         blocked.end_mark = self.mark_count();
+        blocked.waiters = blocked.waiters.max(self.blocked.len() as u32);
         self.done.push(blocked);
     }
 
@@ -452,6 +453,7 @@ impl LockReplay {
             end: event.time,
             end_seq: 0,
             end_mark: 0,
+            waiters: self.blocked.len() as u32,
             origin,
             bound: false,
             owner,
@@ -532,11 +534,12 @@ impl LockReplay {
     /// Takes out what is still blocked, as if it had ended at `end`.
     pub fn take_blocked(&mut self, end: TimeNs) -> SmallVec<[Blocked; 1]> {
         let mut all = self.blocked.take();
-        self.taken = all.len() as u32;
+        let waiters = all.len() as u32;
         all.sort_by_key(|blocked| (blocked.start, blocked.thread));
         for blocked in &mut all {
             blocked.end = end.max(blocked.start);
             blocked.end_seq = u64::MAX;
+            blocked.waiters = blocked.waiters.max(waiters);
         }
         all
     }
@@ -586,14 +589,8 @@ impl LockReplay {
             slicer.mark(mark, end, out);
             at += 1;
             if let Some(segments) = segments.filter(|_| mark.is_exit()) {
-                let found = segments.shared(
-                    &self.marks,
-                    (at - 1, last),
-                    slicer.cursor(),
-                    end,
-                    (most, self.blocked.len().max(self.taken as usize)),
-                    out,
-                );
+                let found =
+                    segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, (most, blocked.waiters), out);
                 if let Some((to, time, shared)) = found {
                     slicer = Slicer::after_exit(thread, &self.marks[to], time);
                     at = to + 1;

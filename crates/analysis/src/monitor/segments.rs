@@ -1,17 +1,17 @@
 //! Who held a lock, worked out once for all who were blocked on it.
 
-use super::drawn::{draw, Known};
+use super::drawn::{draw, Found};
 use super::slicing::{Former, Mark, Slicer};
 use super::stretch::{Basis, Kind, List, Shared, Slice};
 use super::OwnerId;
 use headway_model::random::Random;
-use headway_model::{ThreadId, TimeNs};
+use headway_model::{DurationNs, ThreadId, TimeNs};
 use std::collections::VecDeque;
 
 /// Slices of a contention that others may have, too, where very many threads wait: each is blocked by all others.
 const OF_A_CROWD: usize = 1 << 4;
 /// From so many threads on they are a crowd.
-const CROWD: usize = 1 << 10;
+const CROWD: u32 = 1 << 10;
 
 /// How many slices a contention may share with others; beyond it they are drawn.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Most {
         Most { slices, exceeded: 0 }
     }
 
-    fn of(&self, waiters: usize) -> usize {
+    fn of(&self, waiters: u32) -> usize {
         if waiters > CROWD {
             self.slices.min(OF_A_CROWD)
         } else {
@@ -87,7 +87,7 @@ impl Segments {
         (from, until): (usize, usize),
         cursor: TimeNs,
         end: TimeNs,
-        (most, waiters): (&mut Most, usize),
+        (most, waiters): (&mut Most, u32),
         out: &mut Vec<Slice>,
     ) -> Option<(usize, TimeNs, Shared)> {
         let (begin, begin_time) = *self.cuts.get(from)?;
@@ -120,13 +120,15 @@ impl Segments {
     #[cold]
     fn draw(&self, span: (TimeNs, TimeNs), count: usize, begin: usize, out: &mut Vec<Slice>) {
         let mut random = Random::new(span.0 .0 ^ begin as u64);
-        draw(span, count, &mut random, |instant| self.owner_at(instant), out);
+        draw(span, count, &mut random, |instant| self.owner_at(instant, span.1.since(span.0)), out);
     }
 
     /// Who had the lock.
-    fn owner_at(&self, instant: TimeNs) -> Known {
+    fn owner_at(&self, instant: TimeNs, whole: DurationNs) -> Found {
         let at = self.slices.partition_point(|slice| slice.start + slice.duration <= instant);
-        self.slices.get(at).map_or((OwnerId::UNKNOWN, Basis::NoMark), |slice| (slice.owner_id(), slice.basis))
+        self.slices.get(at).map_or(((OwnerId::UNKNOWN, Basis::NoMark), whole), |slice| {
+            ((slice.owner_id(), slice.basis), slice.duration)
+        })
     }
 
     /// The mark at this position is not what it was: begins anew.

@@ -330,6 +330,7 @@ impl Slicer {
             holder,
             basis,
             holder_blocked: self.nested && holder.is_known(),
+            stands_for: 1,
         });
         self.cursor = to;
     }

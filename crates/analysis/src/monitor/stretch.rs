@@ -91,6 +91,8 @@ pub struct Slice {
     pub basis: Basis,
     /// True if the owner may itself have been blocked meanwhile.
     pub holder_blocked: bool,
+    /// Slices that it stands for. More than 1 if it was drawn: its owner then had the lock at an instant of it.
+    pub stands_for: u16,
 }
 
 impl Slice {
@@ -102,7 +104,12 @@ impl Slice {
     /// A slice of this owner, no part of which is known to be paused.
     pub(super) fn of(start: TimeNs, duration: DurationNs, owner: OwnerId, basis: Basis) -> Slice {
         let holder_blocked = owner.is_known();
-        Slice { start, duration, stop_the_world: DurationNs::ZERO, holder: owner, basis, holder_blocked }
+        Slice { start, duration, stop_the_world: DurationNs::ZERO, holder: owner, basis, holder_blocked, stands_for: 1 }
+    }
+
+    /// True if it stands for others: what its owner did all the time is not known.
+    pub const fn is_drawn(&self) -> bool {
+        self.stands_for > 1
     }
 
     /// Says who had it.

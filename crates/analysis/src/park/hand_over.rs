@@ -178,6 +178,7 @@ fn slices(wait: &ParkWait, holder: HolderId) -> ([Slice; 2], Range<usize>) {
         holder,
         basis,
         holder_blocked: false,
+        stands_for: 1,
     };
     let both = [slice(wait.start, given, holder, Basis::Exit), slice(given, wait.end, HolderId::UNKNOWN, after)];
     (both, usize::from(given <= wait.start)..if given < wait.end { 2 } else { 1 })

@@ -243,7 +243,7 @@ impl Pressure {
         if let Some(counts) = self.counts.get_mut(&contention.lock) {
             exits().for_each(|slice| {
                 counts.held_ns += slice.duration.0;
-                counts.held += 1;
+                counts.held += u64::from(slice.stands_for);
             });
         }
         let owners = exits().filter_map(|slice| {

@@ -89,7 +89,7 @@ impl Holders {
         if stretch.kind == Kind::Conditional {
             return;
         }
-        for slice in stretch.slices.iter().filter(|slice| slice.basis.is_known()) {
+        for slice in stretch.slices.iter().filter(|slice| slice.basis.is_known() && !slice.is_drawn()) {
             let holder = stretch.holders.get(slice.holder).thread;
             let (start, end) = (slice.start.max(from), (slice.start + slice.duration).min(to));
             if holder.is_none() || end <= start {

@@ -1,10 +1,12 @@
 //! Parks: locks of `java.util.concurrent` against the truth of a simulation.
 
 use crate::arrival::{shuffled, Dice};
-use crate::queued::{definitions, play, Hold, Play, Played};
+use crate::queued::{definitions, play, Hold, Play, Played, CHAINS, RELEASE};
 use headway_analysis::monitor::{Basis, Kind, Stretch, StretchSink};
 use headway_analysis::park::{ParkCounts, ParkStream};
-use headway_analysis::{Analysis, Aspect, Bounds, Options, Report};
+use headway_analysis::pressure::PressureOptions;
+use headway_analysis::report::Value;
+use headway_analysis::{Analysis, Aspect, Bounds, Options};
 use headway_model::{Event, ThreadId, TimeNs};
 use std::collections::HashMap;
 
@@ -231,13 +233,14 @@ fn analyse(setup: &Play, played: &Played, options: Options) -> headway_analysis:
     analysis.finish()
 }
 
-/// Where hundreds of threads queue, each is blocked by all others: slices are drawn beyond the bounds.
+/// Where hundreds of threads queue, each is blocked by all others: slices are drawn beyond the bounds, and where more
+/// than 1,024 queue.
 #[test]
 fn a_long_queue_costs_detail_but_no_time_and_no_owners_share() {
-    let setup = Play {
-        threads: 400,
+    let setup = |threads, parks| Play {
+        threads,
         locks: 1,
-        parks: 8_000,
+        parks,
         hold_ns: 50_000,
         think_ns: 100_000,
         wake_ns: 5_000,
@@ -246,25 +249,50 @@ fn a_long_queue_costs_detail_but_no_time_and_no_owners_share() {
         no_begin: false,
         seed: 11,
     };
-    let played = play(setup);
-    let by = || vec![Aspect::OwnerChain];
-    let exact = analyse(&setup, &played, Options { by: by(), ..Options::default() });
     let settled = Bounds { marks: 1_000, slices_per_stretch: 8, ..Bounds::offline() };
     let unsettled = Bounds { slices_per_stretch: 8, ..Bounds::offline() };
-    let shares = |report: &Report| -> HashMap<String, f64> {
-        report.rows.iter().map(|row| (format!("{:?}", row.value), row.share)).collect()
-    };
-    let true_shares = shares(&exact);
-    assert!(true_shares.len() > 8 && !exact.losses.contains_key("analysis_full"));
-    for bounds in [settled, unsettled] {
-        let drawn = analyse(&setup, &played, Options { by: by(), bounds, ..Options::default() });
-        assert_eq!((drawn.blocked.slices_wrong, drawn.blocked_ns), (0, exact.blocked_ns));
-        assert_eq!(drawn.contentions, exact.contentions);
-        assert!(drawn.losses.contains_key("analysis_full"), "it says that details are folded");
-        let drawn_shares = shares(&drawn);
-        for (owner, share) in &true_shares {
-            let drawn = drawn_shares.get(owner).copied().unwrap_or(0.0);
-            assert!((drawn - share).abs() < 0.01, "{owner}: {drawn} for {share}");
-        }
+    for (setup, bounds) in [
+        (setup(400, 8_000), settled),
+        (setup(400, 8_000), unsettled),
+        (setup(1_600, 6_000), settled),
+        (setup(1_600, 6_000), Bounds::offline()),
+    ] {
+        draws_well(&setup, bounds);
     }
+}
+
+fn draws_well(setup: &Play, bounds: Bounds) {
+    let played = play(*setup);
+    let report = |bounds| {
+        let options = Options { by: vec![Aspect::OwnerChain], bounds, ..Options::default() };
+        analyse(setup, &played, Options { pressure: Some(PressureOptions::default()), ..options })
+    };
+    let (whole, drawn) = (report(Bounds::offline()), report(bounds));
+    assert_eq!((drawn.blocked.slices_wrong, drawn.blocked_ns), (0, whole.blocked_ns));
+    assert_eq!(drawn.contentions, whole.contentions);
+    assert!(drawn.losses.contains_key("analysis_full"), "it says that details are folded");
+
+    // Nearly all threads wait all the time, so an owner's share is that of its time with the lock.
+    let holds = &played.holds[0];
+    let held_ns =
+        |chain: u64| holds.iter().filter(|hold| hold.chain.0 == chain).map(|hold| hold.to - hold.from).sum::<u64>();
+    let all_ns: u64 = holds.iter().map(|hold| hold.to - hold.from).sum();
+    let of_owners: Vec<(String, f64)> = drawn
+        .rows
+        .iter()
+        .filter_map(|row| match &row.value {
+            Value::Chain(frames) => Some((frames.first()?.rsplit(':').next()?.to_owned(), row.share)),
+            _ => None,
+        })
+        .collect();
+    let known: f64 = of_owners.iter().map(|(_, share)| share).sum();
+    assert_eq!(of_owners.len() as u64, CHAINS);
+    for (line, share) in &of_owners {
+        let chain = RELEASE + line.parse::<u64>().expect("the line of a release") - 1;
+        let (share, expected) = (share / known, held_ns(chain) as f64 / all_ns as f64);
+        assert!((share - expected).abs() < 0.01, "{line}: {share} for {expected}");
+    }
+    let mean_ns = drawn.pressure.and_then(|pressure| pressure.locks.first()?.other_tools.critical_section_ns);
+    let (mean_ns, expected) = (mean_ns.unwrap_or(0.0), all_ns as f64 / holds.len() as f64);
+    assert!((mean_ns / expected - 1.0).abs() < 0.03, "{mean_ns} ns at a time for {expected}");
 }

@@ -4,7 +4,7 @@
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::attach::Session;
-use crate::error::Failure;
+use crate::error::{Failure, USAGE};
 use crate::jvm::process::Process;
 use crate::terminal;
 use std::fs;
@@ -41,6 +41,9 @@ impl Writer {
 
     /// True if it worked not long ago, or waits for a CPU. Now and then to look whether the disk answers is no work.
     pub fn gets_on(&mut self) -> bool {
+        if self.directory.as_ref().is_some_and(|directory| !directory.exists()) {
+            return true; // it is done, as the agent will say
+        }
         let read = |name| fs::read_to_string(self.directory.as_ref()?.join(name)).ok();
         let is_runnable = read("stat").is_some_and(|stat| stat.contains(") R "));
         let worked = read("schedstat").map_or(Duration::ZERO, |text| on_or_without_cpu(&text));
@@ -72,12 +75,29 @@ pub fn when_written(
     while begin.elapsed() < WRITTEN_WITHIN && goes_on() && session.target_lives() {
         let status = session.command(AgentOptions::new("status"))?;
         if status.still_writing.is_none() {
-            let last = session.command(AgentOptions::new("stop").with_flag("last", true));
-            return last.or_else(|_| as_of_then(failure));
+            return last_answer(session, failure);
         }
         std::thread::sleep(TICK);
     }
     Err(failure)
+}
+
+/// What the agent says of the recording now that its file is finished.
+fn last_answer(session: &mut Session, failure: Failure) -> Result<Reply, Failure> {
+    let last = session.command(AgentOptions::new("stop").with_flag("last", true));
+    match (last, &failure) {
+        (Ok(last), Failure::StillWriting { reply, .. }) if last.duration_ns != reply.duration_ns => {
+            as_of_then(failure) // of another recording, or of none
+        }
+        (Err(refused), _) if is_unknown_option(&refused) => as_of_then(failure),
+        // The end of the file could not be written, for example.
+        (answered, _) => answered,
+    }
+}
+
+/// True if an agent of an earlier version does not know what it was asked.
+pub fn is_unknown_option(failure: &Failure) -> bool {
+    matches!(failure, Failure::LoadRefused { .. } | Failure::Agent { exit_code: USAGE, .. })
 }
 
 /// What was known when the recording ended: an agent of an earlier version does not know more, and one that records
@@ -130,6 +150,6 @@ mod tests {
         assert!(writer.directory.is_some() && !writer.gets_on());
         drop(answer);
         thread.join().expect("it ends");
-        assert!(!writer.gets_on(), "it is gone");
+        assert!(writer.gets_on(), "it is done");
     }
 }

@@ -20,6 +20,7 @@ pub mod view;
 use crate::agent::library;
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::{self, Reply};
+use crate::agent::written;
 use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::process::Process;
@@ -157,13 +158,20 @@ impl Session {
         Ok(options.with_path("lease", &lease)?.with_flag("ephemeral", true))
     }
 
-    /// Takes out an agent that records nothing, after a recording was refused: why it was says more than
-    /// how this fails.
-    pub fn detach_unused(&mut self) {
-        let status = self.command(AgentOptions::new("status"));
-        // Somebody else may have begun a recording meanwhile.
-        if status.is_ok_and(|status| status.recording.is_none()) {
-            let _ = self.command(AgentOptions::new("detach"));
+    /// Takes out the agent, unless it records: somebody else may have begun a recording meanwhile.
+    ///
+    /// # Errors
+    /// The target does not answer.
+    pub fn detach_unused(&mut self) -> Result<Reply, Failure> {
+        match self.command(AgentOptions::new("detach").with_flag("last", true)) {
+            Err(refused) if written::is_unknown_option(&refused) => {
+                let status = self.command(AgentOptions::new("status"))?;
+                match status.recording {
+                    Some(_) => Ok(status),
+                    None => self.command(AgentOptions::new("detach")),
+                }
+            }
+            answered => answered,
         }
     }
 

@@ -192,7 +192,7 @@ impl Record {
             answered => answered?,
         };
         if !stays {
-            let _ = session.command(AgentOptions::new("detach"));
+            let _ = session.detach_unused();
         }
         Ok(reply)
     }

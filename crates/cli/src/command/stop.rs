@@ -81,16 +81,17 @@ impl Stop {
         Ok(reply.exit_code)
     }
 
-    /// Waits for the rest of the file, unless the disk does not answer. What detaching left in place is only known from its own answer.
+    /// Waits for the rest of the file, unless the disk does not answer. What detaching left in place is only known from
+    /// its own answer.
     fn end_later(&self, session: &mut Session, failure: Failure) -> Result<Reply, Failure> {
         let mut writer = Writer::of(session.process());
         let stopped = written::when_written(session, failure, || writer.gets_on())?;
         if !self.detach {
             return Ok(stopped);
         }
-        let detached = session.command(AgentOptions::new("detach"))?;
+        let detached = session.detach_unused()?;
         let exit_code = stopped.exit_code.max(detached.exit_code);
-        Ok(Reply { in_place: detached.in_place, command: detached.command, exit_code, ..stopped })
+        Ok(Reply { in_place: detached.in_place, exit_code, ..stopped })
     }
 
     fn text(&self, reply: &Reply, process: &Process) -> String {

@@ -143,18 +143,15 @@ impl Rows {
     /// What is said of those that are not shown.
     fn others(&self, count: u64, are_all: bool, is_sampled: bool) -> String {
         let (one, many) = self.names();
-        let why = match (is_sampled, self.are_locks) {
-            (true, _) => "too few contentions were recorded one by one to be sure",
-            (false, true) => "too few contentions to be sure",
-            (false, false) => "too few samples to be sure",
-        };
+        // Where many contentions are one observation, smaller changes may be chance.
+        let why = if is_sampled { ": few contentions were recorded one by one" } else { "" };
         match are_all {
             true => format!(
                 "No {one} changed by more than chance explains ({} compared).",
                 numbers::counted(count, one, many)
             ),
-            false if count == 1 => format!("The change of 1 other {one} can be chance: {why}."),
-            false => format!("The changes of {} other {many} can be chance: {why}.", numbers::grouped(count)),
+            false if count == 1 => format!("The change of 1 other {one} can be chance{why}."),
+            false => format!("The changes of {} other {many} can be chance{why}.", numbers::grouped(count)),
         }
     }
 
@@ -251,7 +248,7 @@ mod tests {
         assert!(rows.has(&change("a.Lock", 0.1)) && !rows.has(&change("a.Shop.sell", 0.0)));
         assert_eq!(
             rows.others(57, false, true),
-            "The changes of 57 other locks can be chance: too few contentions were recorded one by one to be sure."
+            "The changes of 57 other locks can be chance: few contentions were recorded one by one."
         );
         let (mut out, screen) = (String::new(), Screen { width: 80, colour: false, cut: true });
         rows.table("SHRANK", &[&change("a.Lock", 0.1)], 1, &screen, &mut out);

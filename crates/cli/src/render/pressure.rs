@@ -122,7 +122,8 @@ fn parts(phase: &PhaseReport) -> Option<String> {
     let shown = parts.iter().filter(|(ns, _)| *ns > 0);
     let texts: Vec<String> =
         shown.map(|(ns, what)| format!("{} {what}", numbers::percent(*ns as f64 / all as f64))).collect();
-    (all > 0 && all as f64 >= ONE_BY_ONE * phase.acquiring_ns as f64).then(|| format!("of this: {}", texts.join(", ")))
+    let is_whole = (ONE_BY_ONE..=1.0 / ONE_BY_ONE).contains(&(all as f64 / phase.acquiring_ns.max(1) as f64));
+    is_whole.then(|| format!("of this: {}", texts.join(", ")))
 }
 
 /// A moment of the recording: `0 s`, `4.00 s`.

@@ -1,6 +1,6 @@
 //! Accounting for contentions that go on, so that the marks of their lock can go.
 
-use super::super::drawn::{draw, thin, Known};
+use super::super::drawn::{draw, thin, Found, Known};
 use super::super::slicing::{Former, Slicer};
 use super::super::OwnerId;
 use super::super::{Basis, Slice};
@@ -52,8 +52,8 @@ impl LockReplay {
     fn settle_many(&mut self, slices: usize) -> bool {
         let Some((first, last)) = self.marks.front().zip(self.marks.back()) else { return false };
         let waiters = self.blocked.len();
-        let of_each = (self.marks.len() / waiters).clamp(1, slices);
-        let kept = (OF_ALL_WAITERS / waiters).clamp(2, slices);
+        let of_each = (self.marks.len() / waiters).clamp(1, slices.max(1));
+        let kept = (OF_ALL_WAITERS / waiters).clamp(2, slices.max(2));
         let mut random = Random::new(last.seq);
         let mut course = Course::new(first.time);
         self.marks.iter().for_each(|mark| course.slicer.mark(mark, TimeNs(u64::MAX), &mut course.slices));
@@ -62,7 +62,9 @@ impl LockReplay {
             let span = (settled.slicer.cursor(), course.slicer.cursor());
             if span.0 < span.1 {
                 // Whoever was noted as an owner meanwhile is not blocked by itself.
-                let owner_at = |instant| if blocked.own_marks { UNKNOWN } else { course.owner_at(instant) };
+                let whole = span.1.since(span.0);
+                let own_marks = blocked.own_marks;
+                let owner_at = |instant| if own_marks { (UNKNOWN, whole) } else { course.owner_at(instant, whole) };
                 draw(span, of_each, &mut random, owner_at, &mut settled.slices);
                 thin(&mut settled.slices, kept, &mut random);
                 settled.slicer = course.slicer.seen_by(blocked.thread);
@@ -87,10 +89,10 @@ impl Course {
         Course { slicer: Slicer::new(ThreadId::NONE, begin, None, Former::default(), true), slices: Vec::new() }
     }
 
-    fn owner_at(&self, instant: TimeNs) -> Known {
+    fn owner_at(&self, instant: TimeNs, whole: DurationNs) -> Found {
         let at = self.slices.partition_point(|slice| slice.start + slice.duration <= instant);
         let slice = self.slices.get(at).filter(|slice| slice.start <= instant);
-        slice.map_or(UNKNOWN, |slice| (slice.owner_id(), slice.basis))
+        slice.map_or((UNKNOWN, whole), |slice| ((slice.owner_id(), slice.basis), slice.duration))
     }
 }
 
@@ -104,16 +106,19 @@ fn take_settled(blocked: &mut Blocked) -> Box<Settled> {
 /// but no longer say when who had the lock.
 fn merge_equal(slices: &mut Vec<Slice>) {
     let Some(first) = slices.first().copied() else { return };
-    let mut totals: FxHashMap<_, DurationNs> = FxHashMap::default();
+    let mut totals: FxHashMap<_, (DurationNs, u16)> = FxHashMap::default();
     for slice in slices.iter() {
-        *totals.entry((slice.owner_id(), slice.basis)).or_default() += slice.duration;
+        let (duration, number) = totals.entry((slice.owner_id(), slice.basis)).or_default();
+        *duration += slice.duration;
+        *number = number.saturating_add(slice.stands_for);
     }
     let mut totals: Vec<_> = totals.into_iter().collect();
     totals.sort_by_key(|(key, _)| *key);
     let mut start = first.start;
     slices.clear();
-    for ((owner, basis), duration) in totals {
-        slices.push(Slice { stop_the_world: first.stop_the_world, ..Slice::of(start, duration, owner, basis) });
+    for ((owner, basis), (duration, stands_for)) in totals {
+        let stop_the_world = first.stop_the_world;
+        slices.push(Slice { stop_the_world, stands_for, ..Slice::of(start, duration, owner, basis) });
         start = start + duration;
     }
 }

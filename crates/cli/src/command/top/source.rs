@@ -54,7 +54,8 @@ impl Source {
                 .with("max_size", &RECORDING_BYTES.to_string());
             if let Err(failure) = source.session.command(start) {
                 if source.own_agent {
-                    source.session.detach_unused();
+                    // Why it was refused says more than how this fails.
+                    let _ = source.session.detach_unused();
                 }
                 return Err(failure);
             }

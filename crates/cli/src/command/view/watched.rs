@@ -52,7 +52,8 @@ impl Watched {
             Ok(path) => path,
             Err(failure) => {
                 if own_agent {
-                    session.detach_unused();
+                    // Why it was refused says more than how this fails.
+                    let _ = session.detach_unused();
                 }
                 return Err(failure);
             }
