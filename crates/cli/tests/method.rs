@@ -116,6 +116,23 @@ fn collapsed_stacks_add_up_and_go_through_pipes() {
     assert_eq!(sum, 155_000_000);
 }
 
+/// Of a thread it is said whether it was blocked or blocked others.
+#[test]
+fn sections_of_threads_say_what_their_time_is() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = directory.path().join("shop.jfr");
+    recording::shop(&shop);
+    let by_thread = |of: &str, file: &Path| {
+        let text = printed(&["report", "--method", "--by", "thread", "--of", of], &[file]);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (owner, contender) = (by_thread("owner", &shop), by_thread("contender", &shop));
+    assert!(owner.contains("LOCKS AND METHODS blocked time, by owner"), "{owner}");
+    assert!(owner.contains(" owned locks for ") && owner.contains("time for which it owned locks"), "{owner}");
+    assert!(contender.contains(" was blocked for ") && contender.contains(" of the blocked time"), "{contender}");
+    assert!(by_thread("cpu", &asprof()).contains(" % of all "), "samples are no blocked time");
+}
+
 #[test]
 fn blocked_time_has_profiles_by_contender_and_by_owner() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -166,7 +166,7 @@ fn affected_ns(steal: &StealReport) -> u64 {
 
 /// The part of the CPU time used on the machine that other processes had, where that is most of it.
 fn most_had_by_others(users: &CpuUsers) -> Option<f64> {
-    let used = users.others_ns + users.application_ns + users.gc_ns + users.compiler_ns + users.vm_ns;
+    let used = users.others_ns + users.process_ns();
     Some(share(users.others_ns, used)).filter(|part| *part >= MOST)
 }
 
@@ -188,13 +188,13 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> Stri
 /// known by their kind.
 fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     const OTHER_PROCESSES: &str = "other processes";
-    let process_ns = users.application_ns + users.gc_ns + users.compiler_ns + users.vm_ns;
-    let of_process = [(users.others_ns, OTHER_PROCESSES), (process_ns, "this process")];
+    let of_process = [(users.others_ns, OTHER_PROCESSES), (users.process_ns(), "this process")];
     let by_kind = [
         (users.others_ns, OTHER_PROCESSES),
         (users.application_ns, "the program's own threads"),
         (users.gc_ns, "the garbage collector"),
         (users.compiler_ns, "the JIT compilers"),
+        (users.headway_ns, "Headway"),
         (users.vm_ns, "other threads of the VM"),
     ];
     let parts: &[(u64, &str)] = if is_filtered { &of_process } else { &by_kind };

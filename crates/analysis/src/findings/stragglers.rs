@@ -21,7 +21,17 @@ const OF_WAITING: f64 = 0.5;
 /// Rounds from which a habit can be told.
 const ROUNDS: u64 = 3;
 /// What rounds are a part of, for those who end them.
-const ALL_WAITED: &str = "the time when all threads there waited";
+fn all_waited(rounds: &Rounds) -> &'static str {
+    match waits_alone(rounds) {
+        true => "the waiting time",
+        false => "the time when all threads there waited",
+    }
+}
+
+/// True if one thread waits in each round.
+fn waits_alone(rounds: &Rounds) -> bool {
+    rounds.waits == rounds.count
+}
 
 /// The findings, and the methods that they are about.
 pub(super) fn find(
@@ -77,7 +87,10 @@ fn finding(
 ) -> Option<Finding> {
     let part = part_of_active((rounds.waited_ns, active_ns), rounds.waiters.iter().map(|thread| (*thread, 1)), names);
     let single = is_single(synchronizer);
-    let waits = format!("{} in {}", count(rounds.waits, "wait"), count(rounds.count, "round"));
+    let waits = match waits_alone(rounds) {
+        true => count(rounds.waits, "wait"),
+        false => format!("{} in {}", count(rounds.waits, "wait"), count(rounds.count, "round")),
+    };
     let waited = DurationNs(rounds.waited_ns);
     let (text, cost_ns, all) = match (single, Meeting::of(synchronizer, rounds)) {
         (true, _) => {
@@ -97,7 +110,8 @@ fn finding(
     let mut details = vec![all];
     if let Some((method, ns)) = ranked(&rounds.methods, |ns| *ns).first() {
         let part = percent(share(**ns, rounds.late_ns));
-        details.push(format!("the last one came from: {} ({part})", full(**method, names)));
+        let who = if waits_alone(rounds) { "the wake-up" } else { "the last one" };
+        details.push(format!("{who} came from: {} ({part})", full(**method, names)));
     }
     let evidence = vec![
         Evidence::exact("waited", rounds.waited_ns, part),
@@ -202,14 +216,17 @@ fn last_of_others(
     } else {
         None
     };
-    let part_by =
-        |who: &str, ns: u64| waits::woken_by(who, &format!("{} of {ALL_WAITED}", percent(share(ns, rounds.late_ns))));
+    let part_by = |who: &str, ns: u64| {
+        waits::woken_by(who, &format!("{} of {}", percent(share(ns, rounds.late_ns)), all_waited(rounds)))
+    };
     let ended = match (ranked(&rounds.methods, |ns| *ns).first(), &by) {
         (Some((method, ns)), Some((those, name))) => {
             part_by(&format!("{} in {those} {name}", code(&short(**method, names))), **ns)
         }
         (Some((method, ns)), None) => part_by(&code(&short(**method, names)), **ns),
-        (None, Some((those, name))) => waits::woken_by(&format!("{those} {name}"), &format!("most of {ALL_WAITED}")),
+        (None, Some((those, name))) => {
+            waits::woken_by(&format!("{those} {name}"), &format!("most of {}", all_waited(rounds)))
+        }
         (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(

@@ -210,11 +210,43 @@ fn cpu_users(steal: &StealReport) -> CpuUsers {
                 users.gc_ns += ns;
             }
             true if begins(&["C1 Compiler", "C2 Compiler", "JVMCI"]) => users.compiler_ns += ns,
+            true if thread.name.starts_with("headway-") => users.headway_ns += ns,
             true => users.vm_ns += ns,
         }
     }
-    let named = users.application_ns + users.gc_ns + users.compiler_ns + users.vm_ns;
+    let named = users.process_ns();
     users.vm_ns += steal.process.corrected_ns.saturating_sub(named);
     users.others_ns = steal.machine.busy_ns.saturating_sub(steal.process.corrected_ns.max(named));
     users
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steal::steal_report::{Named, Totals};
+
+    #[test]
+    fn headway_is_not_the_vm() {
+        let thread = |name: &str, is_service, ns| Named {
+            name: name.to_owned(),
+            is_service,
+            totals: Totals { corrected_ns: ns, ..Totals::default() },
+            ..Named::default()
+        };
+        let threads = vec![
+            thread("main", false, 10),
+            thread("G1 Main Marker", true, 20),
+            thread("C2 CompilerThread0", true, 30),
+            thread("headway-drain", true, 40),
+            thread("headway-sample", true, 1),
+            thread("VM Thread", true, 50),
+        ];
+        let mut steal = StealReport { threads, ..StealReport::default() };
+        steal.process.corrected_ns = 160;
+        steal.machine.busy_ns = 200;
+        let users = cpu_users(&steal);
+        assert_eq!((users.application_ns, users.gc_ns, users.compiler_ns, users.headway_ns), (10, 20, 30, 41));
+        // What no thread had of the process is the VM's.
+        assert_eq!((users.vm_ns, users.process_ns(), users.others_ns), (59, 160, 40));
+    }
 }

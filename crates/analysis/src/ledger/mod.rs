@@ -242,7 +242,9 @@ pub struct CpuUsers {
     pub gc_ns: u64,
     /// The just-in-time compilers.
     pub compiler_ns: u64,
-    /// Other threads of the VM, the JDK and Headway.
+    /// Threads of Headway's agent.
+    pub headway_ns: u64,
+    /// Other threads of the VM and the JDK.
     pub vm_ns: u64,
     /// Other processes.
     pub others_ns: u64,
@@ -276,6 +278,13 @@ pub struct Ledger {
     /// Who had the CPUs, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_users: Option<CpuUsers>,
+}
+
+impl CpuUsers {
+    /// The process: its own threads and those of the VM, the JDK and Headway.
+    pub const fn process_ns(&self) -> u64 {
+        self.application_ns + self.gc_ns + self.compiler_ns + self.headway_ns + self.vm_ns
+    }
 }
 
 impl Ledger {

@@ -92,8 +92,8 @@ pub struct Capture {
     /// Try to keep the cost that Headway can measure below this percentage of the process's CPU
     /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
-    /// by call stack and owner become estimates. Even that can cost more; the report and `status` then
-    /// say so
+    /// by call stack and owner become estimates. If sampling, too, costs more than this, the report and
+    /// `status` say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 

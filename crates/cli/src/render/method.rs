@@ -41,6 +41,12 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
         }
     }
     let note = note.join(", ");
+    let are_threads = |section: &Section| !section.threads.is_empty();
+    if !document.sections.is_empty() && document.sections.iter().all(are_threads) {
+        title(heading_of(document), &note, screen, &mut out);
+        legend(document, screen, &mut out);
+        out.push('\n');
+    }
     for section in &document.sections {
         write_section(section, document, &note, screen, &mut out);
     }
@@ -88,16 +94,20 @@ fn engine(settings: &[(String, String)]) -> Option<String> {
 
 fn write_section(section: &Section, document: &MethodDocument, note: &str, screen: &Screen, out: &mut String) {
     let (unit, has_locks) = (document.unit, document.measure.is_blocked_time());
+    let part = numbers::percent(section.share);
     match section.threads.as_str() {
-        "" => title(if has_locks { "LOCKS AND METHODS" } else { "METHODS" }, note, screen, out),
+        "" => title(heading_of(document), note, screen, out),
         UNKNOWN if has_locks => {
-            let note = format!("{} of all", numbers::percent(section.share));
-            title("hand-off, VM pauses, or owner not known", &note, screen, out);
+            title("hand-off, VM pauses, or owner not known", &format!("{part} of the blocked time"), screen, out);
         }
-        threads => title(threads, &format!("{} of all", numbers::percent(section.share)), screen, out),
+        threads if has_locks => {
+            let did = did(document.measure);
+            title(threads, &format!("{did} for {part} of the blocked time"), screen, out);
+        }
+        threads => title(threads, &format!("{part} of all"), screen, out),
     }
     let header =
-        format!("  {:>7} {:>7} {:>9}", "self", "total", if unit == Unit::Samples { "samples" } else { "time" });
+        format!("  {:>7} {:>7} {:>9}", "self", "total", if unit == Unit::Samples { "samples" } else { "self time" });
     let _ = writeln!(out, "{}", screen.faint(&header));
     let room = screen.width.saturating_sub(header.len() + 2).max(20);
     for method in &section.methods {
@@ -111,14 +121,39 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
         );
     }
     if section.threads.is_empty() {
-        if has_locks {
-            let did = if document.measure == Measure::Owner { "owned locks" } else { "was blocked" };
-            let legend = format!("self: time blocked on this lock; a method has no self time. total of a method: time for which it {did}");
-            for line in prose::wrapped(&legend, screen.width, 2) {
-                let _ = writeln!(out, "{}", screen.faint(&line));
-            }
-        }
+        legend(document, screen, out);
         chains(section, has_locks, screen, out);
+    }
+}
+
+fn heading_of(document: &MethodDocument) -> &'static str {
+    if document.measure.is_blocked_time() {
+        "LOCKS AND METHODS"
+    } else {
+        "METHODS"
+    }
+}
+
+/// What a thread or method of a row did while others were blocked, or it was itself.
+fn did(measure: Measure) -> &'static str {
+    if measure == Measure::Owner {
+        "owned locks"
+    } else {
+        "was blocked"
+    }
+}
+
+/// What the columns of blocked time are.
+fn legend(document: &MethodDocument, screen: &Screen, out: &mut String) {
+    if !document.measure.is_blocked_time() {
+        return;
+    }
+    let legend = format!(
+        "self: time blocked on this lock; a method has no self time. total of a method: time for which it {}",
+        did(document.measure)
+    );
+    for line in prose::wrapped(&legend, screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
 
