@@ -463,14 +463,12 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     assert_eq!(
         waits_for(1),
         "2 threads `worker-*` waited 960 ms (12 % of the active thread time) at a latch in `Fan.serve`. There were 12 waits, \
-         mean 80.0 ms. Waiting threads were woken by `Fan.slowest` in thread `part-1` (100 % of the time when all threads \
-         there waited)."
+         mean 80.0 ms. Waiting threads were woken by `Fan.slowest` in thread `part-1` (100 % of the waiting time)."
     );
     let many = waits_for(4);
     assert!(
         many.ends_with(
-            "Waiting threads were woken by `Fan.slowest` in 4 threads `part-*` (100 % of the time when all threads there \
-             waited)."
+            "Waiting threads were woken by `Fan.slowest` in 4 threads `part-*` (100 % of the waiting time)."
         ),
         "{many}"
     );
