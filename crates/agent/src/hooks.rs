@@ -349,7 +349,7 @@ impl Hooks {
         hook.original.store(detour.original() as usize, Ordering::Release);
         let mut quiesce = || {
             let begun = Instant::now();
-            let passed = agent.jvmti.empty_safepoint().map_err(Into::into);
+            let passed = agent.jvmti.empty_safepoint(agent.java.version).map_err(Into::into);
             self.pause_ns.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
             passed
         };
