@@ -11,6 +11,7 @@ use crate::aggregate::Aggregate;
 use crate::monitor::Holders;
 use crate::names::{NameId, Names, PathFrame, PathId};
 use headway_model::event::LockDef;
+use headway_model::quantity::grouped;
 use headway_model::LockId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -88,7 +89,9 @@ impl LockGroups {
     /// What a table calls the group: the lock itself where it is the only one.
     pub fn text(&self, place: usize, names: &Names) -> String {
         match self.get(place) {
-            Some(group) if group.count > 1 => format!("{} ({} locks of {})", group.name, group.count, group.class),
+            Some(group) if group.count > 1 => {
+                format!("{} ({} locks of {})", group.name, grouped(group.count), group.class)
+            }
             group => names.lock_text(group.map_or(LockId::NONE, |group| group.first)),
         }
     }

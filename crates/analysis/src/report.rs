@@ -495,7 +495,7 @@ pub struct WaitSite {
     pub wakers: Vec<WakerSummary>,
     /// Which entry of the ledger it belongs to.
     pub entry: EntryKind,
-    /// True for waiting for work.
+    /// True if the threads were idle: they waited for work or, like a main thread, for other threads to end.
     pub idle: bool,
 }
 

@@ -12,6 +12,8 @@ const WORTH_SAYING: f64 = 0.1;
 const EXPLAINS: f64 = 0.5;
 /// Part of what owners did that is certain from which on it is shown what they did.
 const PLACED: f64 = 0.25;
+/// Part of the time from which on bounds that are so far apart say nothing.
+const VAGUE: f64 = 0.5;
 
 /// How a lock's blocked time is split, as evidence.
 pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
@@ -45,9 +47,14 @@ pub(super) fn spoken_of(split: &LockSplit) -> u64 {
 /// `blocked time: 96 % owner in sleep, I/O or native code (estimated), 2.1 % owner had no CPU (estimated, 0 % to 5.0 %)`.
 /// What an owner did is measured over intervals, which have more in them than the time
 /// with the lock: where that says nothing of the latter, it is not said whether it ran or slept.
-pub(super) fn split_text(split: &LockSplit) -> String {
+///
+/// Where samples show what owners did (`is_sampled`), they are the better estimate: the CPU time of an interval is also
+/// spent outside of the lock.
+pub(super) fn split_text(split: &LockSplit, is_sampled: bool) -> String {
     let total = spoken_of(split);
     let part = |ns: u64| percent(share(ns, total));
+    // Bounds that are so far apart say nothing.
+    let knows_no_cpu = share(split.no_cpu_most - split.no_cpu_least.min(split.no_cpu_most), total) <= VAGUE;
     let no_cpu = format!(
         "{} owner had no CPU (estimated, {} to {})",
         part(split.no_cpu),
@@ -59,18 +66,25 @@ pub(super) fn split_text(split: &LockSplit) -> String {
         (split.waited, format!("{} owner blocked or waiting itself", part(split.waited))),
         (paused, format!("{} VM pause", part(paused))),
         (split.hand_off, format!("{} hand-off", part(split.hand_off))),
-        (split.no_cpu, no_cpu),
+        (if knows_no_cpu { split.no_cpu } else { 0 }, no_cpu),
         (split.unknown, format!("{} not recorded (the owner, or what it did)", part(split.unknown))),
     ];
     let measured = split.off_cpu + split.ran + split.no_cpu;
-    if share(split.off_cpu_least + split.ran_least + split.no_cpu_least, measured) >= PLACED {
+    let is_placed = share(split.off_cpu_least + split.ran_least + split.no_cpu_least, measured) >= PLACED;
+    if knows_no_cpu && is_placed && !is_sampled {
         parts.extend([
             (split.off_cpu, format!("{} owner in sleep, I/O or native code (estimated)", part(split.off_cpu))),
             (split.ran, format!("{} owner executing (estimated)", part(split.ran))),
         ]);
     } else {
-        let rest = split.off_cpu + split.ran;
-        parts.push((rest, format!("{} owner ran, slept or was in I/O (it is not known which)", part(rest))));
+        let rest = if knows_no_cpu { split.off_cpu + split.ran } else { measured };
+        let did = match (knows_no_cpu, is_sampled) {
+            (true, false) => "owner ran, slept or was in I/O (it is not known which)",
+            (true, true) => "owner ran, slept or was in I/O (see the samples)",
+            (false, false) => "owner ran, slept, was in I/O or had no CPU (it is not known which)",
+            (false, true) => "owner ran, slept, was in I/O or had no CPU (see the samples)",
+        };
+        parts.push((rest, format!("{} {did}", part(rest))));
     }
     parts.retain(|(ns, _)| share(*ns, total) >= 0.01);
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
@@ -145,23 +159,30 @@ mod tests {
         let split = LockSplit { hand_off: 450 * MS, no_cpu: 300 * MS, no_cpu_most: 500 * MS, ..LockSplit::default() };
         let split = LockSplit { ran: 200 * MS, unknown: 50 * MS, paused: 250 * MS, ..split };
         assert_eq!(
-            split_text(&split),
+            split_text(&split, false),
             "blocked time: 45 % hand-off, 30 % owner had no CPU (estimated, 0 % to 50 %), 20 % owner ran, slept or was \
              in I/O (it is not known which), 5.0 % not recorded (the owner, or what it did); without VM pauses (250 ms)"
         );
         let placed = LockSplit { no_cpu_least: 200 * MS, ran_least: 100 * MS, paused: 0, ..split };
-        let text = split_text(&placed);
+        let text = split_text(&placed, false);
         assert!(
             text.starts_with("blocked time: 45 % hand-off, 30 % owner had no CPU (estimated, 20 % to 50 %), "),
             "{text}"
         );
         assert!(text.contains("20 % owner executing (estimated)"), "{text}");
+        // One estimate of what owners did, not two that differ; no bounds that say nothing.
+        let text = split_text(&placed, true);
+        assert!(text.contains("20 % owner ran, slept or was in I/O (see the samples)"), "{text}");
+        assert!(!text.contains("executing"), "{text}");
+        let vague = LockSplit { no_cpu_most: 960 * MS, no_cpu_least: 0, ..placed };
+        let text = split_text(&vague, false);
+        assert!(text.contains("50 % owner ran, slept, was in I/O or had no CPU (it is not known which)"), "{text}");
         // Where pauses explain most of it, they are a part of it.
         let paused = LockSplit { paused: 3_000 * MS, ..split };
         assert!(
-            split_text(&paused).starts_with("blocked time: 75 % VM pause, 11 % hand-off"),
+            split_text(&paused, false).starts_with("blocked time: 75 % VM pause, 11 % hand-off"),
             "{}",
-            split_text(&paused)
+            split_text(&paused, false)
         );
     }
 }

@@ -255,13 +255,14 @@ impl Group {
         let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOff);
         let did = method.zip(seen).and_then(|(method, seen)| seen.text(&self.method(method, names)));
         let too_few = || method.zip(seen).and_then(|(method, seen)| seen.too_few(&self.method(method, names)));
-        if let Some(cause) = did.or_else(|| evidence::cause(&self.split)).or_else(too_few) {
+        if let Some(cause) = did.clone().or_else(|| evidence::cause(&self.split)).or_else(too_few) {
             text = format!("{text} {cause}");
         }
         let mut evidence = self.evidence();
         evidence.extend(seen.and_then(Doings::evidence));
         let subject = self.subject(names);
-        let (details, stacks) = (self.details(names), self.stacks(kind, names));
+        let is_sampled = did.is_some() && kind == FindingKind::HotLock && seen.is_some_and(Doings::cover_most);
+        let (details, stacks) = (self.details(is_sampled, names), self.stacks(kind, names));
         let gist = self.gist(kind, seen, names);
         Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None, gist }
     }
@@ -314,7 +315,7 @@ impl Group {
                 let thread = self.contenders.keys().map(|thread| code(&names.thread_text(*thread)));
                 format!("Thread {}", thread.collect::<String>())
             }
-            ([group], n) if are_few => format!("{n} threads {}", code(group)),
+            ([group], n) if are_few => format!("{} {}", count(n as u64, "thread"), code(group)),
             _ => "Threads".to_owned(),
         }
     }
@@ -500,10 +501,11 @@ impl Group {
         DurationNs(self.spoken_of() / self.count.max(1))
     }
 
-    fn details(&self, names: &Names) -> Vec<String> {
+    /// `is_sampled`: the sentences say what samples show of most of the time.
+    fn details(&self, is_sampled: bool, names: &Names) -> Vec<String> {
         let mut details = Vec::new();
         if share(self.split.unknown, self.total) < UNKNOWN {
-            details.push(evidence::split_text(&self.split));
+            details.push(evidence::split_text(&self.split, is_sampled));
         }
         details.push(format!(
             "{} of {}, mean {}, longest {}{}",
@@ -552,7 +554,7 @@ fn by_threads(owner: &Owner, names: &Names) -> String {
     }
     let Some((group, ns)) = groups.iter().max_by_key(|(_, ns)| **ns) else { return String::new() };
     if groups.len() == 1 {
-        return format!("{} threads {}", threads.len(), code(group));
+        return format!("{} {}", count(threads.len() as u64, "thread"), code(group));
     }
     let all = count(threads.len() as u64, "thread");
     match share(*ns, owner.total) > 0.5 {

@@ -6,7 +6,7 @@ use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::Quality;
 use crate::method::sample_report::LEAST_COVERAGE;
-use crate::names::{is_plumbing, Plumbing};
+use crate::names::{is_machinery, is_plumbing, Plumbing};
 use crate::report::{Evidence, OwnerActivity, Report};
 use rustc_hash::FxHashMap;
 
@@ -33,12 +33,14 @@ pub(super) struct Doing {
     /// What the innermost method of the application called; empty if nothing. Where that
     /// was a library, what the library called.
     call: String,
-    /// True if a library lies between the two.
+    /// True if a method of a library or of the JDK lies between the two.
     through_library: bool,
     /// The innermost method of the application.
     inner: String,
-    /// What called that.
+    /// The next method of the application below that.
     next: String,
+    /// True if that did not call `inner` itself, but a library that did.
+    is_next_further: bool,
     /// The outermost one that is looked at.
     outer: String,
 }
@@ -67,11 +69,16 @@ impl Doing {
         let library = called.clone().find(is_library);
         let of_jdk = called.clone().take_while(|full| !is_library(full)).last();
         let call = of_jdk.or(library);
+        let next = own().take(owned).nth(1);
+        // From a method to the one below it, without what the compiler or the VM put between them.
+        let mut callers = methods.clone().skip_while(|full| *full != inner).filter(|full| *full != inner);
+        let caller = callers.find(|full| full.contains('.') && !is_machinery(full));
         Some(Doing {
             call: call.map_or_else(String::new, short),
-            through_library: of_jdk.is_some() && library.is_some(),
+            through_library: call.is_some_and(|call| called.last().is_some_and(|last| last != call)),
             inner: short(inner),
-            next: named(own().take(owned).nth(1)),
+            next: named(next),
+            is_next_further: next.is_some_and(|next| next != inner) && caller != next,
             outer: named(own().take(owned).filter(|full| !full.contains("(lambda")).last()),
         })
     }
@@ -88,7 +95,8 @@ impl Doing {
                 format!("in {}, {} {}", code(call), self.called_from(), code(inner))
             }
             (call, inner) => {
-                format!("in {}, {} {} < {}", code(call), self.called_from(), code(inner), code(&self.next))
+                let gap = if self.is_next_further { " < …" } else { "" };
+                format!("in {}, {} {}{gap} < {}", code(call), self.called_from(), code(inner), code(&self.next))
             }
         }
     }
@@ -144,6 +152,11 @@ impl Doings {
     /// True if little of it are samples: parks say exactly when they were.
     fn is_by_parks(&self) -> bool {
         self.waiting_for > 0 && share(self.parked, self.ns) >= BY_PARKS
+    }
+
+    /// True if samples show what was done for at least half of the time.
+    pub fn cover_most(&self) -> bool {
+        !self.is_by_parks() && self.waiting_for > 0 && share(self.ns, self.waiting_for) >= HALF
     }
 
     fn most(&self) -> Option<(&Doing, f64)> {
@@ -321,7 +334,12 @@ mod tests {
         let read = doing(through).unwrap();
         assert_eq!(read.text(""), "in `Socket.in`, called through a library from `Weather.ask`");
         let executes = doing("org.apache.http.Parser.next:1 org.apache.http.Pool.get:3 a.Weather.ask:4").unwrap();
-        assert_eq!(executes.text(""), "in `Parser.next`, called from `Weather.ask`");
+        assert_eq!(executes.text(""), "in `Parser.next`, called through a library from `Weather.ask`");
+        let direct = doing("org.apache.http.Parser.next:1 a.Weather.ask:4").unwrap();
+        assert_eq!(direct.text(""), "in `Parser.next`, called from `Weather.ask`");
+        let further =
+            doing("java.lang.Thread.sleep:1 a.Remote.call:2 org.apache.http.Pool.get:3 a.Weather.ask:4").unwrap();
+        assert_eq!(further.text(""), "in `Thread.sleep`, called from `Remote.call` < … < `Weather.ask`");
         // Where all of it is a library's, it is the application.
         let broker =
             doing("java.net.Socket.read:1 org.apache.kafka.Log.append:3 org.apache.kafka.Server.run:4").unwrap();

@@ -135,13 +135,21 @@ fn in_parts(totals: &Totals) -> String {
 fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
     let ready: u64 =
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
-    let least = match lost_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
-        0 => String::new(),
-        least => format!(", at least {} of these {}", DurationNs(least), DurationNs(lost_ns)),
+    // What the bar shows as a pause may be a part of it, too.
+    let paused = report.ledger.ns(EntryKind::Pause);
+    let counted = match (lost_ns.saturating_sub(ready + paused), paused) {
+        (0, _) => String::new(),
+        (least, 0) => format!(", at least {} of these {}", DurationNs(least), DurationNs(lost_ns)),
+        (least, paused) => format!(
+            ", at least {} of these {}; up to {} of them can be `VM pause` in the bar",
+            DurationNs(least),
+            DurationNs(lost_ns),
+            DurationNs(paused.min(lost_ns))
+        ),
     };
     (share(ready, lost_ns) < SHOWN).then(|| {
         format!(
-            "the bar shows {}: it counts woken threads that have no CPU yet as waiting or blocked{least}",
+            "the bar shows {}: it counts woken threads that have no CPU yet as waiting or blocked{counted}",
             percent(share(ready, report.ledger.active_ns()))
         )
     })

@@ -59,7 +59,10 @@ pub(super) fn find(
             if rounds.count < ROUNDS || share(rounds.waited_ns, life) < OF_LIFE {
                 return None;
             }
-            let mut finding = finding(*method, *synchronizer, rounds, active_ns, &analysis.names)?;
+            let here = analysis.waits.sites().iter();
+            let here = here.filter(|site| site.method == Some(*method) && site.synchronizer == *synchronizer);
+            let unended = here.map(|site| site.in_flight).sum();
+            let mut finding = finding((*method, *synchronizer), (rounds, unended), active_ns, &analysis.names)?;
             let is_meeting = is_meeting(*synchronizer, rounds);
             let whose = if is_meeting { Whose::Last } else { Whose::WaitedFor };
             let (did, gist, stacks) = seen_in(analysis, *method, *synchronizer, whose);
@@ -78,10 +81,10 @@ pub(super) fn find(
     found.into_iter().unzip()
 }
 
+/// `unended` waits of this place had not ended when the recording did: they belong to no round.
 fn finding(
-    method: NameId,
-    synchronizer: Synchronizer,
-    rounds: &Rounds,
+    (method, synchronizer): (NameId, Synchronizer),
+    (rounds, unended): (&Rounds, u64),
     active_ns: u64,
     names: &Names,
 ) -> Option<Finding> {
@@ -106,6 +109,10 @@ fn finding(
             let text = last_of_others(method, synchronizer, rounds, part, names)?;
             (text, rounds.waited_ns, waits)
         }
+    };
+    let all = match unended {
+        0 => all,
+        n => format!("{all}; {} more had not ended when the recording ended", grouped(n)),
     };
     let mut details = vec![all];
     if let Some((method, ns)) = ranked(&rounds.methods, |ns| *ns).first() {
@@ -212,7 +219,7 @@ fn last_of_others(
     let by = if share(*ns, rounds.late_ns) >= OF_WAITING {
         Some(("thread".to_owned(), code(&names.thread_text(**first))))
     } else if of_group >= OF_WAITING {
-        Some((format!("{} threads", same.len()), code(&group)))
+        Some((count(same.len() as u64, "thread"), code(&group)))
     } else {
         None
     };
@@ -285,7 +292,7 @@ fn waiters(rounds: &Rounds, names: &Names) -> String {
         (1, _) => {
             format!("Thread {}", rounds.waiters.iter().map(|one| code(&names.thread_text(*one))).collect::<String>())
         }
-        (n, 1) => format!("{n} threads {}", code(first)),
+        (n, 1) => format!("{} {}", count(n as u64, "thread"), code(first)),
         (n, _) => format!("{}, most of them {},", count(n as u64, "thread"), code(first)),
     }
 }

@@ -1,7 +1,7 @@
 //! Waits that nobody ended while the recording lasted: the threads are idle, or they are stuck.
 
 use super::seen::{short, without_line};
-use super::words::code;
+use super::words::{code, count};
 use crate::aggregate::{share, Range};
 use crate::names::{is_plumbing, Names, PathId};
 use crate::report::{Report, WaitSite};
@@ -37,7 +37,7 @@ pub(super) fn whole_pool(
     }
     let who = match waiting.len() {
         1 => "The only thread of this pool waits".to_owned(),
-        n => format!("All {n} threads of this pool wait"),
+        n => format!("All {} of this pool wait", count(n as u64, "thread")),
     };
     Some(format!("{who}: if a task of the same pool should end the wait, it cannot start."))
 }
@@ -56,6 +56,6 @@ pub(super) fn never_woken(report: &Report) -> Option<String> {
     let place = code(&short(place));
     Some(match site.threads {
         1 => format!("Thread {group} was in {place} all the time: idle, or nobody woke it."),
-        n => format!("{n} threads {group} were in {place} all the time: idle, or nobody woke them."),
+        n => format!("{} {group} were in {place} all the time: idle, or nobody woke them.", count(n, "thread")),
     })
 }

@@ -168,10 +168,10 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
 /// Where threads can spend most of their active time although no lock and no wait matters, and
 /// how that is said of the share `{}`, after "No bottleneck".
 const ELSEWHERE: [(&[EntryKind], &str); 2] = [
-    (&[EntryKind::Cpu], " in locks or waits. Threads execute code for {} of the active thread time."),
+    (&[EntryKind::Cpu], " in locks or waits. Threads executed code for {} of the active thread time."),
     (
         &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        " in locks or waits. Threads spend {} of the active thread time in sleep, I/O or native code.",
+        " in locks or waits. Threads spent {} of the active thread time in sleep, I/O or native code.",
     ),
 ];
 

@@ -394,7 +394,7 @@ impl Group {
         let groups = groups(self.threads.keys().map(|thread| (names.group_text(*thread), 1)));
         let first = groups.first().map_or("", |group| &group.name);
         match groups.len() {
-            1 => format!("{} threads {}", self.threads.len(), code(first)),
+            1 => format!("{} {}", count(self.threads.len() as u64, "thread"), code(first)),
             _ => format!("{}, most of them {},", count(self.threads.len() as u64, "thread"), code(first)),
         }
     }
@@ -448,7 +448,7 @@ impl Group {
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, ended)), _) => {
-                    let part = part_of_waits(ended.times);
+                    let part = self.part_of_time(ended.ns);
                     let who = format!("{from} in {}", code(&names.group_or_thread(group)));
                     text += &format!(". {}", woken_by(&who, &part));
                 }
@@ -480,14 +480,18 @@ impl Group {
 
     /// `. Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
-        let part = |ns: u64| format!("{} of the waiting time", percent(share(ns, self.total)));
         if let Some((from, group, of_them)) = self.returned(method, names) {
             let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-            return format!(". {}", woken_by(&who, &part(of_them.ns)));
+            return format!(". {}", woken_by(&who, &self.part_of_time(of_them.ns)));
         }
         let by = self.ended_by_group();
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(". {}", woken_by(&code(names.text(*group)), &part(*ns)))
+        format!(". {}", woken_by(&code(names.text(*group)), &self.part_of_time(*ns)))
+    }
+
+    /// `80 % of the waiting time`.
+    fn part_of_time(&self, ns: u64) -> String {
+        format!("{} of the waiting time", percent(share(ns, self.total)))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -501,7 +505,16 @@ impl Group {
             by.entry((*group, from)).or_default().add(*ended);
         }
         let ((group, from), ended) = ranked(&by, |ended| ended.ns).first().copied()?;
-        Some((returned_text(from.as_ref()?, names), *group, *ended))
+        let from = from.as_ref()?;
+        let is_it = |path: PathId| {
+            let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
+            Returned::of(&names.frames(path), &waits, method, names).as_ref() == Some(from)
+        };
+        let of_group = self.wakers.iter().filter(|((by, _), _)| by == group);
+        let paths =
+            of_group.filter_map(|((_, path), ended)| Some(((*path)?, ended.ns))).filter(|(path, _)| is_it(*path));
+        let most = paths.max_by_key(|(path, ns)| (*ns, *path)).map(|(path, _)| names.frames(path)).unwrap_or_default();
+        Some((returned_text(from, &most, names), *group, *ended))
     }
 
     /// How long the waits were that threads of each group ended.
@@ -606,11 +619,17 @@ impl Group {
     }
 }
 
-/// `` `Job.finish` ``, or `` `Pool.giveBack`, called from `Orders.handle`, ``.
-fn returned_text(returned: &Returned, names: &Names) -> String {
+/// `` `Job.finish` ``, or `` `Pool.giveBack`, called from `Orders.handle`, ``; `ended` is the stack with which most of
+/// the waiting was ended.
+fn returned_text(returned: &Returned, ended: &[PathFrame], names: &Names) -> String {
     let by = code(&short(returned.by, names));
-    let from = returned.called_from.filter(|from| *from != returned.by);
-    from.map_or(by.clone(), |from| format!("{by}, called from {},", code(&short(from, names))))
+    let Some(from) = returned.called_from.filter(|from| *from != returned.by) else { return by };
+    let mut callers = ended.iter().map(|frame| frame.name).skip_while(|name| *name != returned.by);
+    let called = match callers.find(|name| *name != returned.by) == Some(from) {
+        true => "called from",
+        false => "called indirectly from",
+    };
+    format!("{by}, {called} {},", code(&short(from, names)))
 }
 
 /// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in

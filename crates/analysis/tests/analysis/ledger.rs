@@ -164,11 +164,11 @@ fn without_a_bottleneck_the_verdict_says_where_the_time_went_or_that_it_is_not_k
     let verdict = |cpu_percent| idle_of_locks(cpu_percent).verdict;
     assert_eq!(
         verdict(Some(90)),
-        "No bottleneck in locks or waits. Threads execute code for 90 % of the active thread time."
+        "No bottleneck in locks or waits. Threads executed code for 90 % of the active thread time."
     );
     assert_eq!(
         verdict(Some(10)),
-        "No bottleneck in locks or waits. Threads spend 90 % of the active thread time in sleep, I/O or native code."
+        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O or native code."
     );
     assert_eq!(
         verdict(None),

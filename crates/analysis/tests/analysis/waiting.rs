@@ -243,7 +243,7 @@ fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
     let text = &finding.text;
     assert!(
         text.contains(
-            "Waiting threads were woken by `Pool.giveBack`, called from `Pool.use`, in `exec-*` (100 % of the waits)"
+            "Waiting threads were woken by `Pool.giveBack`, called from `Pool.use`, in `exec-*` (100 % of the waiting time)"
         ),
         "{text}"
     );
@@ -258,7 +258,7 @@ fn the_method_that_ended_most_waits_has_only_its_own_share() {
     let text = &about_waiting(&report).text;
     assert!(
         text.contains(
-            "Waiting threads were woken by `Pool.giveBack`, called from `Pool.use`, in `exec-*` (62 % of the waits)"
+            "Waiting threads were woken by `Pool.giveBack`, called from `Pool.use`, in `exec-*` (62 % of the waiting time)"
         ),
         "{text}"
     );

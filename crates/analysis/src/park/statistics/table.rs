@@ -1,7 +1,7 @@
 //! Park statistics as an aligned table.
 
 use super::park_statistics_report::{BlockerStatistics, ParkStatisticsReport};
-use headway_model::quantity::percent;
+use headway_model::quantity::{counted, grouped, percent};
 use headway_model::DurationNs;
 use std::fmt::Write;
 
@@ -71,15 +71,17 @@ impl ParkStatisticsReport {
             let _ = writeln!(
                 out,
                 "{} more with fewer parks (collection threshold {}, printing threshold {}).",
-                self.not_shown, thresholds.0, thresholds.1,
+                grouped(self.not_shown),
+                grouped(thresholds.0),
+                grouped(thresholds.1),
             );
         }
         if self.folded.blockers > 0 {
             let _ = writeln!(
                 out,
-                "{} short-lived or little used blockers are not kept apart: {} parks, {} thread time.",
-                self.folded.blockers,
-                self.folded.times_parked,
+                "{} blockers that were short-lived or little used have no row: {}, {} thread time.",
+                grouped(self.folded.blockers),
+                counted(self.folded.times_parked, "park", "parks"),
                 DurationNs(self.folded.thread_time_ns),
             );
         }
