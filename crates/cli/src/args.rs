@@ -30,8 +30,9 @@ Examples:
 
 Exit codes:
   0 done, 1 failure, 2 wrong usage, 3 the process cannot be profiled,
-  4 damaged recording (its readable part is shown), 5 a lock became worse
-  (`fleet regressions --fail`); `run` ends with the code of the command it ran";
+  4 damaged recording (its readable part is shown),
+  5 threads are blocked longer on a lock (`fleet regressions --fail`);
+  `run` ends with the code of the command it ran";
 
 /// `./hw dist` gives the text of a release, which names the commit.
 const VERSION: &str = match option_env!("HEADWAY_VERSION") {

@@ -160,7 +160,7 @@ pub struct Capture {
     pub safe: bool,
 
     /// Fail and record nothing if any part of Headway cannot work (`headway status` lists the
-    /// parts), instead of using a fallback or recording less. A JVM that `run` started then ends with exit code 1
+    /// parts), instead of using a fallback or recording less. With `run`, the JVM then ends with exit code 1
     #[arg(long)]
     pub strict: bool,
 

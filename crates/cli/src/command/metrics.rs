@@ -28,8 +28,9 @@ says what stays).
 If another command ends the recording, `metrics` begins the next one.
 
 The command listens, not the JVM. Anyone who can reach the address can read
-names of locks and methods. docs/monitoring.md in the source tree has the
-metrics, two alert rules and a dashboard.";
+names of locks and methods. `headway metrics --once PID` prints each metric
+with a line that explains it. Headway's source repository has two alert rules
+and a dashboard (docs/monitoring.md).";
 
 /// How often the JVM is asked for something new.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -12,6 +12,7 @@ use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
 use crate::recording::analysed::{read_with_names, unreadable};
 use crate::recording::input;
+use crate::render::numbers::grouped;
 use crate::render::park_statistics::park_statistics;
 use crate::render::print_folded;
 use crate::terminal::Screen;
@@ -29,6 +30,8 @@ Examples:
 
 Idle workers park on the queue of their pool: ignore blockers that are marked
 `idle`. Of the others, the one with the most thread time is likely the bottleneck.
+If each wait has its own object (a future, a latch), all rows are small: then see
+WAITING in `headway report --full FILE`, which adds up the waits at one place.
 
 Columns:
   now, peak      threads that are parked now, and most threads parked at one time
@@ -179,7 +182,7 @@ impl Parks {
             return json::print(&report);
         }
         report.blockers.truncate(top);
-        let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
+        let more = if hidden > 0 { format!("{} more beyond --top.\n", grouped(hidden as u64)) } else { String::new() };
         let printed = print_folded(&park_statistics(&report, self.frames, &more, &Screen::stdout()));
         printed.map_err(Failure::doing("cannot write to standard output"))
     }

@@ -134,12 +134,12 @@ fn bar(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
-/// `28.3 s active, 6.20 s idle (waiting for work), 11 threads`.
+/// `28.3 s active, 6.20 s idle (waiting for work or the end of threads), 11 threads`.
 fn thread_time(ledger: &Ledger, screen: &Screen) -> String {
     const ROOM_TO_EXPLAIN: usize = 80;
     let threads = numbers::counted(ledger.threads, "thread", "threads");
     let active = format!("{} active", numbers::time(ledger.active_ns()));
-    let why = if screen.width < ROOM_TO_EXPLAIN { "" } else { " (waiting for work)" };
+    let why = if screen.width < ROOM_TO_EXPLAIN { "" } else { " (waiting for work or the end of threads)" };
     match ledger.ns(EntryKind::WaitWork) {
         0 => format!("{active}, {threads}"),
         idle => format!("{active}, {} idle{why}, {threads}", numbers::time(idle)),

@@ -8,8 +8,6 @@ use std::fmt::Write;
 
 /// Fewest columns for a name, even where that makes lines too long.
 const LEAST_ROOM: usize = 20;
-/// What stands before a caller, and before what the method called.
-const BELOW: (&str, &str) = ("  called from ", "  by ");
 
 /// Writes waits, parks and pauses, where there are any.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
@@ -55,7 +53,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("WAITING", "by place; not blocked time; includes the JVM's own threads", screen, out);
+    title("WAITING", "by place; not blocked time", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for (site, caller) in sites.iter().zip(callers_apart(sites)).take(top) {
@@ -64,7 +62,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
         let room = screen.width.saturating_sub(line.len() + idle.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.method, room, screen), screen.faint(idle));
         if let Some(caller) = caller {
-            let below = if is_within(site, caller) { BELOW.1 } else { BELOW.0 };
+            let below = relation(site, caller);
             let room = screen.width.saturating_sub(line.len() + below.len()).max(LEAST_ROOM);
             let _ = writeln!(out, "{}{below}{}", " ".repeat(line.len()), prose::fitted(caller, room, screen));
         }
@@ -77,11 +75,16 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     more(sites.len(), top, screen, out);
 }
 
-/// True if the place's method called this one.
-fn is_within(site: &WaitSite, frame: &str) -> bool {
+/// How a frame of the place's stack and the place's method belong together.
+fn relation(site: &WaitSite, frame: &str) -> &'static str {
     let method = |frame: &String| frame.rsplit_once(':').map_or(frame.as_str(), |(method, _)| method) == site.method;
     let at = |is_it: &dyn Fn(&String) -> bool| site.stack.iter().position(is_it);
-    at(&|one| one == frame).zip(at(&method)).is_some_and(|(frame, method)| frame < method)
+    match at(&|one| one == frame).zip(at(&method)) {
+        Some((frame, method)) if frame < method => "  by ",
+        Some((frame, method)) if frame == method => "  at ",
+        Some((frame, method)) if frame > method + 1 => "  called indirectly from ",
+        _ => "  called from ",
+    }
 }
 
 /// For each place the innermost frame with which its stack is no other's of the same method;
@@ -137,13 +140,13 @@ fn parks(sites: &[ParkSite], is_foreign: bool, top: usize, screen: &Screen, out:
     }
     // Headway's own parks are contentions or waits as well.
     let above = if is_foreign { "" } else { "; also in the tables above" };
-    title("PARKING", &format!("by class of what threads parked for{above}"), screen, out);
+    title("PARKING", &format!("parks that ended, by class of blocker{above}"), screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {
         let line = figures(&numbers::time(site.total_ns), &numbers::grouped(site.count), &numbers::time(site.max_ns));
-        let what = if site.is_lock { "blocked" } else { "waiting" };
-        let threads = format!("  ({} {what})", numbers::counted(site.threads, "thread", "threads"));
+        let what = if site.is_lock { "a lock" } else { "not a lock" };
+        let threads = format!("  ({}, {what})", numbers::counted(site.threads, "thread", "threads"));
         let room = screen.width.saturating_sub(line.len() + threads.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.blocker_class, room, screen), screen.faint(&threads));
     }
@@ -227,9 +230,11 @@ mod tests {
 
     #[test]
     fn what_a_method_called_is_no_caller() {
-        let stack = ["LockSupport.park:3", "Jobs.wait:7", "Jobs.run:5"].map(str::to_owned).to_vec();
+        let stack = ["LockSupport.park:3", "Jobs.wait:7", "Jobs.run:5", "Thread.run:9"].map(str::to_owned).to_vec();
         let site = WaitSite { method: "Jobs.wait".to_owned(), stack, ..WaitSite::default() };
-        assert!(is_within(&site, "LockSupport.park:3"));
-        assert!(!is_within(&site, "Jobs.run:5") && !is_within(&site, "Jobs.wait:7"));
+        assert_eq!(relation(&site, "LockSupport.park:3"), "  by ");
+        assert_eq!(relation(&site, "Jobs.wait:7"), "  at ");
+        assert_eq!(relation(&site, "Jobs.run:5"), "  called from ");
+        assert_eq!(relation(&site, "Thread.run:9"), "  called indirectly from ");
     }
 }

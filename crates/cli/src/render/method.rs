@@ -196,14 +196,35 @@ fn callers(callers: &[Caller], note: &str, screen: &Screen, out: &mut String) {
     }
 }
 
-/// What owners of the dearest locks executed, in a report of blocked time.
+/// What owners of the locks with the most blocked time executed, in a report of blocked time.
 pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
     let matters = |activity: &&OwnerActivity| {
         activity.samples > 0 && activity.blocked_ns as f64 >= OF_BLOCKED * report.blocked_ns as f64
     };
-    for activity in report.owner_activity.iter().filter(matters).take(OWNERS) {
+    let shown: Vec<&OwnerActivity> = report.owner_activity.iter().filter(matters).take(OWNERS).collect();
+    for activity in &shown {
         owner(activity, report.sampling.is_some(), screen, out);
     }
+    if let Some(line) = others(&report.owner_activity, &shown) {
+        let _ = writeln!(out);
+        for line in prose::wrapped(&line, screen.width, 2) {
+            let _ = writeln!(out, "{}", screen.faint(&line));
+        }
+    }
+}
+
+/// How many owners with samples are not shown, and how long they blocked others.
+fn others(all: &[OwnerActivity], shown: &[&OwnerActivity]) -> Option<String> {
+    let rest = all.iter().filter(|one| one.samples > 0 && !shown.iter().any(|shown| std::ptr::eq(*shown, *one)));
+    let rest: Vec<&OwnerActivity> = rest.filter(|_| !shown.is_empty()).collect();
+    let ns = rest.iter().map(|one| one.blocked_ns).sum();
+    (!rest.is_empty()).then(|| {
+        let owners = numbers::counted(rest.len() as u64, "other owner", "other owners");
+        format!(
+            "Not shown: {owners} of which samples were taken (pairs of lock and method), which blocked threads for {}.",
+            numbers::time(ns)
+        )
+    })
 }
 
 /// Parks of virtual threads are no samples.

@@ -27,7 +27,7 @@ pub fn park_statistics(report: &ParkStatisticsReport, frames: usize, more: &str,
 
 /// What the columns are, for those who have not read the help.
 fn legend(screen: &Screen) -> String {
-    const COLUMNS: [&str; 5] = [
+    const COLUMNS: [&str; 6] = [
         "now, peak: threads that are parked now, and the most at one time",
         "thread time: parked time, added up over threads; avg park: the same per park",
         "real time: time in which at least one thread was parked; avg hold: the same per park. If threads always queue for \
@@ -35,6 +35,8 @@ fn legend(screen: &Screen) -> String {
         "/ run: part of the measured time; / life: part of the time from the first to the last event on this blocker",
         "idle: threads of a pool that wait for work. Of the other blockers, the one with the most thread time is likely the \
          bottleneck",
+        "If each wait has its own object (a future, a latch), all rows are small: see WAITING in report --full, which adds \
+         up the waits at one place",
     ];
     let width = if screen.cut { screen.width } else { LEGEND_WIDTH };
     let lines = COLUMNS.iter().flat_map(|column| prose::wrapped(column, width, 2));
