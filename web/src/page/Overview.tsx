@@ -1,4 +1,4 @@
-import type { Facts, Finding, Groups, Ledger, LedgerPart, Link, Phase, Pressure as Told } from "../data/contract";
+import type { Facts, Finding, Groups, Ledger, LedgerPart, Link, Phase, Pressure as OfLocks } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
@@ -120,7 +120,7 @@ function entriesOf(part: LedgerPart): string {
 }
 
 /** Pressure as the analysis of the whole recording tells it. */
-function usePressure(): Told | null {
+function usePressure(): OfLocks | null {
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
   return answers && answers[0].whole.pressure;
 }
@@ -211,7 +211,7 @@ function Waits({ facts }: { facts: Facts }) {
   const most = facts.waits[0]!.totalNs;
   return (
     <section class="card" aria-label="Waits with the most time">
-      <h2 title="Object.wait and parks on java.util.concurrent, all threads added up; waiting for work is left out">
+      <h2 title="Object.wait and parks on java.util.concurrent, all threads added up; without idle threads">
         Waits with the most time{view.value.range && " of the whole recording"}
       </h2>
       <table class="plain answers">
