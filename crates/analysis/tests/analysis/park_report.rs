@@ -440,6 +440,11 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
 
 /// Two workers wait for 80 of 100 ms at a latch each time, which who it is in a round opens.
 fn at_latches(who: impl Fn(u64) -> u64, latch: impl Fn(u64) -> u64) -> Report {
+    script_of_latches(who, latch).report(600, "lock")
+}
+
+/// The same, to go on with.
+fn script_of_latches(who: impl Fn(u64) -> u64, latch: impl Fn(u64) -> u64) -> Script {
     let mut script = Script::new();
     for round in 0..12 {
         let (base, worker) = (round / 2 * 100 + round % 2, 1 + round % 2);
@@ -447,7 +452,19 @@ fn at_latches(who: impl Fn(u64) -> u64, latch: impl Fn(u64) -> u64) -> Report {
         let woken = script.unpark(base + 85, who(round), COUNT_DOWN, worker);
         script.back(base + 85, begin, woken);
     }
-    script.report(600, "lock")
+    script
+}
+
+/// They are not in the finding's counts, but in those of the place: the difference has a name.
+#[test]
+fn waits_at_a_latch_that_have_not_ended_are_said_to_be_more() {
+    let mut script = script_of_latches(|_| 21, |round| 6 + round % 2);
+    script.park(590, 1, 6, LATCH, 0);
+    let report = script.report(600, "lock");
+    assert_eq!(report.waits[0].count, 13);
+    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Straggler).unwrap();
+    let details = finding.details.concat();
+    assert!(details.contains("1 more had not ended when the recording ended"), "{details}");
 }
 
 #[test]

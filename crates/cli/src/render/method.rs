@@ -291,3 +291,22 @@ fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut 
         chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_that_are_not_shown_are_counted_with_their_time() {
+        let owner = |samples, blocked_ns| OwnerActivity { samples, blocked_ns, ..OwnerActivity::default() };
+        let mut all = vec![owner(9, 800_000_000), owner(4, 100_000_000)];
+        all.extend((0..1_200).map(|_| owner(1, 1_000_000)));
+        // Without samples there is nothing to show.
+        all.push(owner(0, 5_000_000_000));
+        let line = others(&all, &[&all[0], &all[1]]).unwrap();
+        assert!(line.starts_with("Not shown: 1,200 other owners "), "{line}");
+        assert!(line.ends_with(" which blocked threads for 1.20 s."), "{line}");
+        assert_eq!(others(&all[..2], &[&all[0], &all[1]]), None);
+        assert_eq!(others(&all, &[]), None);
+    }
+}
