@@ -53,8 +53,8 @@ const MISTAKES: [(&[&str], &str); 40] = [
     (&["record", "--max-size", "1k", "1"], "--max-size: must be at least 256k, or `none`"),
     (&["record", "--memory", "1", "1"], "--memory: must be at least 1m"),
     (&["run", "-o", "a-%h.jfr", "--", "true"], "-o a-%h.jfr: %h means nothing"),
-    (&["record", ""], "\"\" is not a process id"),
-    (&["record", "99999999999999"], "\"99999999999999\" is not a process id"),
+    (&["record", ""], "\"\" is not a process id; `headway list` shows the running JVMs"),
+    (&["record", "99999999999999"], "\"99999999999999\" is not a process id; `headway list` shows the running JVMs"),
     (
         &["export", "a.jfr", "-o", "a.xyz"],
         "-o a.xyz: recordings are exported to .jfr (plain), .jfr.zst and .jfr.lz4 (packed), profiles to .collapsed, ",

@@ -16,11 +16,11 @@ pub fn jvm(target: &str) -> Result<Jvm, Failure> {
     match target.parse::<u32>() {
         Ok(pid) => by_pid(pid),
         Err(_) if target.chars().all(|c| c.is_ascii_digit()) || target.is_empty() => {
-            Err(Failure::Usage(format!("\"{target}\" is not a process id")))
+            Err(Failure::Usage(format!("\"{target}\" is not a process id; `headway list` shows the running JVMs")))
         }
         // As a part of a name it would be in many.
         Err(_) if target == input::STANDARD => {
-            Err(Failure::Usage("- (standard input) is no JVM: give a pid or a name".into()))
+            Err(Failure::Usage("- (standard input) is no JVM: give a pid or a name (`headway list` shows them)".into()))
         }
         Err(_) => by_name(target, jvm::running()),
     }
