@@ -498,23 +498,19 @@ impl Group {
     /// called from `Orders.handle`; by threads of which group; how many waits that were, and
     /// how long. `None` where nothing but plumbing is on the stack.
     fn returned(&self, method: NameId, names: &Names) -> Option<(String, TextId, Ended)> {
-        let mut by: FxHashMap<(TextId, Option<Returned>), Ended> = FxHashMap::default();
+        /// What was ended, and the stack that ended the most of it.
+        type Most = (Ended, (u64, Option<PathId>));
+        let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
+        let mut by: FxHashMap<(TextId, Option<Returned>), Most> = FxHashMap::default();
         for ((group, path), ended) in &self.wakers {
-            let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
             let from = path.and_then(|path| Returned::of(&names.frames(path), &waits, method, names));
-            by.entry((*group, from)).or_default().add(*ended);
+            let (all, most) = by.entry((*group, from)).or_default();
+            all.add(*ended);
+            *most = (*most).max((ended.ns, *path));
         }
-        let ((group, from), ended) = ranked(&by, |ended| ended.ns).first().copied()?;
-        let from = from.as_ref()?;
-        let is_it = |path: PathId| {
-            let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
-            Returned::of(&names.frames(path), &waits, method, names).as_ref() == Some(from)
-        };
-        let of_group = self.wakers.iter().filter(|((by, _), _)| by == group);
-        let paths =
-            of_group.filter_map(|((_, path), ended)| Some(((*path)?, ended.ns))).filter(|(path, _)| is_it(*path));
-        let most = paths.max_by_key(|(path, ns)| (*ns, *path)).map(|(path, _)| names.frames(path)).unwrap_or_default();
-        Some((returned_text(from, &most, names), *group, *ended))
+        let ((group, from), (ended, (_, most))) = ranked(&by, |(all, _)| all.ns).first().copied()?;
+        let stack = most.map(|path| names.frames(path)).unwrap_or_default();
+        Some((returned_text(from.as_ref()?, &stack, names), *group, *ended))
     }
 
     /// How long the waits were that threads of each group ended.
