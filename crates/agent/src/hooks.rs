@@ -13,11 +13,10 @@ use headway_hook::flag::BoolFlag;
 use headway_hook::sys::linux::Linux;
 use headway_hook::usdt::{Hit, ProbeHook};
 use headway_hook::{detour, protection, trap, Detour, HookError, Image, Known};
-use headway_model::{DurationNs, ThreadId};
+use headway_model::ThreadId;
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// What the originals return is handed on: the VM's notify says since JDK 24
 /// whether it moved a waiter.
@@ -212,66 +211,32 @@ pub struct Hooks {
     probe: Mutex<Option<ProbeHook>>,
     /// The fallback for the probe. Likewise.
     signal: Mutex<Option<ExitSignal>>,
-    pause_ns: AtomicU64,
 }
 
 /// Those of this process.
-pub static HOOKS: Hooks = Hooks {
-    installed: Mutex::new(Vec::new()),
-    probe: Mutex::new(None),
-    signal: Mutex::new(None),
-    pause_ns: AtomicU64::new(0),
-};
+pub static HOOKS: Hooks =
+    Hooks { installed: Mutex::new(Vec::new()), probe: Mutex::new(None), signal: Mutex::new(None) };
 
 impl Hooks {
-    /// Puts the hooks in that the options allow and the VM offers.
+    /// Puts the hooks in that the options ask for and allow, and the VM offers.
     pub fn install(
         &self,
         agent: &'static Agent,
         options: &Options,
         libjvm: &Result<Image, String>,
     ) -> Vec<MechanismState> {
-        self.pause_ns.store(0, Ordering::Relaxed);
-        let mut reenter_is_in = false;
-        let states = MONITOR_HOOKS
-            .iter()
-            .map(|hook| {
-                let installed = possible(agent, options, libjvm, hook).and_then(|image| {
-                    // A begin without an end would be kept for ever.
-                    match hook.known == Known::Notify && !reenter_is_in {
-                        true => Err("the end of a re-acquisition could not be hooked".to_owned()),
-                        false => self.install_one(agent, hook, image),
-                    }
-                });
-                reenter_is_in |= hook.known == Known::Reenter && installed.is_ok();
-                match (installed, hook.known, libjvm) {
-                    (Err(reason), Known::ContendedExit, Ok(image)) => {
-                        self.fall_back(agent, options, hook, image, reason)
-                    }
-                    (installed, ..) => state_of(hook, installed, agent),
-                }
-            })
-            .collect();
-        self.leave_traps_alone();
-        states
-    }
-
-    /// Puts the hooks in by which virtual threads are followed from carrier to
-    /// carrier.
-    pub fn install_carriers(
-        &self,
-        agent: &'static Agent,
-        options: &Options,
-        libjvm: &Result<Image, String>,
-    ) -> Vec<MechanismState> {
-        let install = |hook: &Hook| {
-            let installed =
-                possible(agent, options, libjvm, hook).and_then(|image| self.install_one(agent, hook, image));
-            state_of(hook, installed, agent)
+        let hooks: Vec<&Hook> = wanted(agent, options).collect();
+        let mut installed = self.install_all(agent, options, libjvm, &hooks);
+        self.keep_pairs_whole(&hooks, &mut installed);
+        let state = |(hook, installed): (&&Hook, Result<String, String>)| match (installed, hook.known, libjvm) {
+            (Err(reason), Known::ContendedExit, Ok(image)) => self.fall_back(agent, options, hook, image, reason),
+            (installed, ..) => state_of(hook, installed, agent),
         };
-        let states: Vec<MechanismState> = CARRIER_HOOKS.iter().map(install).collect();
+        let states: Vec<MechanismState> = hooks.iter().zip(installed).map(state).collect();
         self.leave_traps_alone();
-        agent.steal.mounted.set_told(states.iter().all(|state| state.state == State::On));
+        let mut carriers = hooks.iter().zip(&states).filter(|(hook, _)| hook.mechanism == Mechanism::CarrierDetour);
+        let follows = carriers.clone().count() > 0 && carriers.all(|(_, state)| state.state == State::On);
+        agent.steal.mounted.set_told(follows);
         states
     }
 
@@ -339,40 +304,70 @@ impl Hooks {
         Ok(())
     }
 
-    fn install_one(&self, agent: &'static Agent, hook: &Hook, image: &Image) -> Result<String, String> {
-        let function = hook.known.resolve(image).map_err(|e| e.to_string())?;
-        // SAFETY: the hooks above have the functions' signatures plus the
-        // caller's frame pointer, contain every panic, and live in a library
-        // that is linked never to be unloaded.
-        let detour = unsafe { Detour::prepare(&function, hook.address, hook.known.context(), &Linux) };
-        let detour = detour.map_err(|e| e.to_string())?;
-        hook.original.store(detour.original() as usize, Ordering::Release);
-        let mut quiesce = || {
-            let begun = Instant::now();
-            let passed = agent.jvmti.empty_safepoint(agent.java.version).map_err(Into::into);
-            self.pause_ns.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
-            passed
-        };
+    /// Puts the hooks in that options and VM allow, with one safepoint for all of
+    /// them. For each what was done, or why it was not.
+    fn install_all(
+        &self,
+        agent: &'static Agent,
+        options: &Options,
+        libjvm: &Result<Image, String>,
+        hooks: &[&Hook],
+    ) -> Vec<Result<String, String>> {
+        let prepare = |hook: &&Hook| possible(agent, options, libjvm, hook).and_then(|image| prepare_one(hook, image));
+        let (prepared, detours): (Vec<_>, Vec<_>) = hooks
+            .iter()
+            .map(prepare)
+            .map(|prepared| match prepared {
+                Ok(detour) => (Ok(format!("patch of {}", detour.function().name)), Some(detour)),
+                Err(reason) => (Err(reason), None),
+            })
+            .unzip();
+        let ready: Vec<&Detour> = detours.iter().flatten().collect();
+        let safepoint = || agent.jvmti.empty_safepoint(agent.java.version);
+        let mut quiesce = || agent.own_cost.pausing(safepoint).map_err(Into::into);
         // SAFETY: the VM's functions above run in states that hold off a
         // safepoint, so after one no thread stands in the replaced bytes.
-        let installed = unsafe { detour.install(&mut quiesce) };
-        // Even if it failed: something may be left that removing mends.
+        let mut installed = unsafe { Detour::install_all(&ready, &mut quiesce) }.into_iter();
+        let done = prepared.into_iter().map(|prepared| {
+            let done = prepared?;
+            match installed.next() {
+                Some(Err(error)) => Err(error.to_string()),
+                _ => Ok(done),
+            }
+        });
+        let done = done.collect();
+        for (hook, detour) in hooks.iter().zip(detours) {
+            // Even if it failed: something may be left that removing mends.
+            detour.into_iter().for_each(|detour| self.keep(hook, detour));
+        }
+        done
+    }
+
+    fn keep(&self, hook: &Hook, detour: Detour) {
         let mut known = self.lock();
         // What could not be taken out before is this one now.
-        known.retain(|(_, before)| before.function().address != function.address);
+        known.retain(|(_, before)| before.function().address != detour.function().address);
         known.push((hook.name, detour));
-        drop(known);
-        installed.map_err(|e| e.to_string())?;
-        Ok(format!("patch of {}", function.name))
+    }
+
+    /// A re-acquisition whose begin is seen and whose end is not would be kept for
+    /// ever: without the hook of the end, that of the begin is taken out again.
+    fn keep_pairs_whole(&self, hooks: &[&Hook], installed: &mut [Result<String, String>]) {
+        let place = |known| hooks.iter().position(|hook| hook.known == known);
+        let (Some(begin), Some(end)) = (place(Known::Notify), place(Known::Reenter)) else { return };
+        if installed[end].is_ok() || installed[begin].is_err() {
+            return;
+        }
+        for (_, detour) in self.lock().iter().filter(|(name, _)| *name == hooks[begin].name) {
+            detour.pass_through();
+            // What stays passes through, and is removed with the others.
+            let _ = detour.remove();
+        }
+        installed[begin] = Err("the end of a re-acquisition could not be hooked".to_owned());
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(&'static str, Detour)>> {
         self.installed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How long the safepoints of the last installation took in all.
-    pub fn pause(&self) -> DurationNs {
-        DurationNs(self.pause_ns.load(Ordering::Relaxed))
     }
 
     /// Takes all hooks out again. What stays is tried anew at the next call, and
@@ -426,10 +421,7 @@ impl Hooks {
     /// What installing changes in the process.
     pub fn will_change(&self, agent: &Agent, options: &Options) -> Vec<String> {
         let version = agent.java.version;
-        let monitors = MONITOR_HOOKS.iter().filter(|_| options.wants("monitor"));
-        let has_carriers = options.wants("steal") && version >= steal::VIRTUAL_SINCE;
-        let carriers = CARRIER_HOOKS.iter().filter(|_| has_carriers);
-        let hooks = monitors.chain(carriers).filter(|hook| options.allows(hook.mechanism));
+        let hooks = wanted(agent, options).filter(|hook| options.allows(hook.mechanism));
         // The newest name comes first, that of 17 and 21 last.
         let name = |names: &'static [&'static str]| if version > 21 { names.first() } else { names.last() };
         let detours = hooks.filter_map(|hook| name(hook.known.names()));
@@ -439,6 +431,15 @@ impl Hooks {
             && (options.allows(Mechanism::Usdt) || options.allows(Mechanism::Condvar));
         detours.map(|name| format!("the first 5 bytes of {name}")).chain(instead.filter(|_| falls_back)).collect()
     }
+}
+
+/// The hooks for what is to be recorded. Virtual threads are followed from carrier
+/// to carrier where steal is recorded.
+fn wanted(agent: &Agent, options: &Options) -> impl Iterator<Item = &'static Hook> {
+    let has_carriers = options.wants("steal") && agent.java.version >= steal::VIRTUAL_SINCE;
+    let has_monitors = options.wants("monitor");
+    let monitors = MONITOR_HOOKS.iter().filter(move |_| has_monitors);
+    monitors.chain(CARRIER_HOOKS.iter().filter(move |_| has_carriers))
 }
 
 /// The VM's library, if options and VM allow the hook.
@@ -455,6 +456,18 @@ fn possible<'a>(
         Some(reason) => Err(reason.to_owned()),
         None => libjvm.as_ref().map_err(String::clone),
     }
+}
+
+/// The hook, ready to be put in.
+fn prepare_one(hook: &Hook, image: &Image) -> Result<Detour, String> {
+    let function = hook.known.resolve(image).map_err(|e| e.to_string())?;
+    // SAFETY: the hooks above have the functions' signatures plus the
+    // caller's frame pointer, contain every panic, and live in a library
+    // that is linked never to be unloaded.
+    let detour = unsafe { Detour::prepare(&function, hook.address, hook.known.context(), &Linux) };
+    let detour = detour.map_err(|e| e.to_string())?;
+    hook.original.store(detour.original() as usize, Ordering::Release);
+    Ok(detour)
 }
 
 /// What the exit's loss is where the owner cannot be read at an enter either.

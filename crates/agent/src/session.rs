@@ -22,7 +22,7 @@ use crate::steal;
 use crate::{clock, found_waiting, process, recompile, thread_events, vm};
 use headway_jfr::IfTaken;
 use headway_model::event::{Degraded, RecordingInfo};
-use headway_model::{DurationNs, Event, Loss, TimeNs};
+use headway_model::{Event, Loss, TimeNs};
 use headway_sample::task;
 use regex_lite::Regex;
 use std::fmt;
@@ -47,7 +47,6 @@ pub struct Session {
     stop_within: Duration,
     /// What it may cost, as a part of the process's CPU time.
     budget: Option<f64>,
-    attach_pause: DurationNs,
     mechanisms: Vec<MechanismState>,
     /// What it changes in the process.
     changes: Vec<String>,
@@ -244,7 +243,7 @@ fn begin(
     options: &Options,
     place: Option<(PathBuf, IfTaken)>,
 ) -> Result<(), StartError> {
-    let cpu_before = clock::thread_cpu();
+    let (cpu_before, pauses_before) = (clock::thread_cpu(), agent.own_cost.pauses());
     let _changing = lock(&STATE.changing);
     let mut session = current();
     if let Some(session) = session.as_ref() {
@@ -298,7 +297,7 @@ fn begin(
     });
     let observed = eager.and_then(|plan| observer().begin(agent, options, plan.interval_ns));
     let lease = Lease::begin(agent, options.terms.clone(), options.reply.clone(), started, abandon);
-    agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
+    agent.own_cost.set_attach(clock::thread_cpu() - cpu_before, agent.own_cost.pauses() - pauses_before);
     lock(&STATE.ended_before).take();
     *session = Some(Session {
         observed,
@@ -310,7 +309,6 @@ fn begin(
         ended: None,
         stop_within: options.stop_within.unwrap_or(WITHIN),
         budget: options.budget,
-        attach_pause: HOOKS.pause(),
         changes: will_change(agent, options),
         mechanisms,
     });
@@ -326,12 +324,7 @@ fn prepare(
     let libjvm = vm::libjvm();
     agent.hotspot.allow(options.allows(Mechanism::VmStructs), &libjvm);
     let mut mechanisms = agent.chains.choose(agent, options, &libjvm);
-    if options.wants("monitor") {
-        mechanisms.extend(HOOKS.install(agent, options, &libjvm));
-    }
-    if options.wants("steal") && agent.java.version >= steal::VIRTUAL_SINCE {
-        mechanisms.extend(HOOKS.install_carriers(agent, options, &libjvm));
-    }
+    mechanisms.extend(HOOKS.install(agent, options, &libjvm));
     mechanisms.extend(HOOKS.code_writing());
     mechanisms.extend(recompile::prepare(agent, options));
     mechanisms.extend(parks().install(agent, jni, options, &libjvm));
@@ -774,7 +767,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.degraded = degraded(&mechanisms);
     reply.mechanisms = mechanisms;
     reply.will_change.clone_from(&session.changes);
-    reply.attach_pause_ns = Some(session.attach_pause.0);
+    reply.attach_pause_ns = Some(agent.own_cost.attach_pause().0);
     // Of a recording that goes on; at its end it is in `recorded`.
     let sampler = session.sampler.as_ref().filter(|_| agent.is_recording());
     let cost = &recorded.cost;

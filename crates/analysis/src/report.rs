@@ -649,7 +649,7 @@ pub struct RecordingSummary {
     /// CPU time that beginning the recording took on the thread that did.
     #[serde(skip_serializing_if = "is_zero")]
     pub attach_cpu_ns: u64,
-    /// How long attaching paused the application.
+    /// For how long the start of the recording paused the process at most.
     #[serde(skip_serializing_if = "is_zero")]
     pub attach_pause_ns: u64,
     /// Settings of the recording, name and value.

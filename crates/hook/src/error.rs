@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Bytes that print as `55 48 89 e5`.
 #[derive(Clone, PartialEq, Eq)]
@@ -230,6 +231,9 @@ pub enum HookError {
         /// What failed.
         cause: Box<HookError>,
     },
+    /// What kept several functions from being hooked together; each has it as its error.
+    #[error(transparent)]
+    Shared(#[from] Arc<HookError>),
     /// A USDT probe's place or arguments are not of a shape we know.
     #[error("probe {probe} at {address:#x}: {reason}")]
     UnfitProbe {
@@ -248,4 +252,14 @@ pub enum HookError {
         /// What the slot holds.
         value: usize,
     },
+}
+
+impl HookError {
+    /// The error itself, if no other function has it, too.
+    pub(crate) fn alone(self) -> HookError {
+        match self {
+            HookError::Shared(error) => Arc::try_unwrap(error).unwrap_or_else(HookError::Shared),
+            error => error,
+        }
+    }
 }

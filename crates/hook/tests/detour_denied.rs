@@ -175,6 +175,120 @@ fn a_failed_quiesce_leaves_the_function_as_it_was() {
     });
 }
 
+// second(counter, a, b): a * b.
+std::arch::global_asm!(
+    ".globl headway_hook_test_second",
+    ".type headway_hook_test_second, @function",
+    ".p2align 4",
+    "headway_hook_test_second:",
+    "push rbp",
+    "mov rbp, rsp",
+    "push r13",
+    "mov rax, rsi",
+    "imul rax, rdx",
+    "pop r13",
+    "pop rbp",
+    "ret",
+    "headway_hook_test_second_end:",
+    ".globl headway_hook_test_second_end",
+);
+
+extern "C" {
+    fn headway_hook_test_second(counter: usize, a: u64, b: u64) -> u64;
+    fn headway_hook_test_second_end();
+}
+
+extern "C" fn second_hook(_counter: usize, _a: u64, _b: u64) -> u64 {
+    7
+}
+
+fn second_function() -> Function {
+    let start = headway_hook_test_second as *const ();
+    let length = headway_hook_test_second_end as *const () as usize - start as usize;
+    // SAFETY: code of this program.
+    unsafe { Function::at("headway_hook_test_second", start, length) }
+}
+
+fn second_detour() -> Detour {
+    let hook = second_hook as *const ();
+    // SAFETY: the hook takes the function's arguments.
+    unsafe { Detour::prepare(&second_function(), hook, ContextArguments::FourthAndFifth, &Linux) }.unwrap()
+}
+
+fn second_call() -> u64 {
+    // SAFETY: the function above does not use its first argument.
+    unsafe { headway_hook_test_second(0, 3, 5) }
+}
+
+#[test]
+fn several_functions_share_one_quiesce() {
+    in_child("several_functions_share_one_quiesce", || {
+        let before = (code_now(), second_function().code);
+        let (first, second) = (hammer::detour(&Linux), second_detour());
+        let mut asked = 0;
+        let mut quiesce = || {
+            asked += 1;
+            // Both traps lead to their hooks by then.
+            assert!(is_hooked() && second_call() == 7);
+            Ok(())
+        };
+        for _ in 0..2 {
+            // The second time both are in.
+            // SAFETY: only this thread calls the functions.
+            let installed = unsafe { Detour::install_all(&[&first, &second], &mut quiesce) };
+            assert!(installed.len() == 2 && installed.iter().all(Result::is_ok), "{installed:?}");
+        }
+        assert_eq!(asked, 1);
+        assert!(is_hooked() && second_call() == 7);
+        assert_eq!((first.in_place(), second.in_place()), (Some(InPlace::Jump), Some(InPlace::Jump)));
+        first.remove().unwrap();
+        second.remove().unwrap();
+        assert_eq!((code_now(), second_function().code), before);
+        trap::remove_handler(&Linux).unwrap();
+    });
+}
+
+#[test]
+fn a_function_that_fails_does_not_keep_the_others_out() {
+    in_child("a_function_that_fails_does_not_keep_the_others_out", || {
+        let fails = hammer::detour(leaked(Fake { deny_protect: true, fail_write: 2, ..Fake::default() }));
+        let (before, second) = (code_now(), second_detour());
+        // SAFETY: only this thread calls the functions.
+        let installed = unsafe { Detour::install_all(&[&fails, &second], &mut || Ok(())) };
+        assert!(matches!(installed[..], [Err(HookError::WriteDenied { .. }), Ok(())]), "{installed:?}");
+        assert_eq!((code_now(), fails.in_place(), second.in_place()), (before, None, Some(InPlace::Jump)));
+        assert!(!is_hooked() && second_call() == 7);
+        second.remove().unwrap();
+        assert_eq!(second_call(), 15);
+    });
+}
+
+#[test]
+fn what_keeps_all_functions_out_is_the_error_of_each() {
+    in_child("what_keeps_all_functions_out_is_the_error_of_each", || {
+        let before = (code_now(), second_function().code);
+        let thread = ThreadSignals { tid: 1, name: "main".into(), blocked: 0, pending: 0, tracer: 4711 };
+        let traced = leaked(Fake { threads: Some(vec![thread]), ..Fake::default() });
+        let (first, same, second) = (hammer::detour(&Linux), hammer::detour(traced), second_detour());
+        let failures = [
+            // SAFETY: only this thread calls the functions.
+            unsafe { Detour::install_all(&[&first, &second], &mut || Err("no safepoint today".into())) },
+            // SAFETY: as above.
+            unsafe { Detour::install_all(&[&same, &second], &mut || panic!("nothing is to be waited for")) },
+        ];
+        for (failed, reason) in failures.into_iter().zip(["no safepoint today", "process 4711 traces this process"]) {
+            assert_eq!(failed.len(), 2);
+            failed.into_iter().for_each(|failed| {
+                let error = failed.unwrap_err().to_string();
+                assert!(error.contains(reason), "{error}");
+            });
+        }
+        assert_eq!((code_now(), second_function().code), before);
+        assert!(!is_hooked() && second_call() == 15);
+        assert_eq!((first.in_place(), second.in_place()), (None, None));
+    });
+}
+
 #[test]
 fn a_thread_that_blocks_the_signal_is_named() {
     in_child("a_thread_that_blocks_the_signal_is_named", || {

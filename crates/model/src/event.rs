@@ -779,7 +779,7 @@ pub struct SelfCost {
     pub time: TimeNs,
     /// CPU time of Headway's own threads since the recording's start.
     pub own_cpu: DurationNs,
-    /// How long attaching held up the application.
+    /// For how long the start of the recording paused the process at most.
     pub attach_pause: DurationNs,
     /// Memory in use for buffers and tables, in bytes.
     pub memory_bytes: u64,

@@ -557,7 +557,7 @@ pub struct Facts {
     /// CPU time of the process meanwhile; 0 if unknown.
     #[serde(default)]
     pub process_cpu_ns: u64,
-    /// How long attaching held up the application.
+    /// For how long the start of the recording paused the process at most.
     pub attach_pause_ns: u64,
     /// Application threads that lived in it.
     pub threads: u64,

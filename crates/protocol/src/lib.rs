@@ -79,7 +79,7 @@ pub struct Reply {
     pub in_place: Vec<InPlace>,
     /// What a start changes, or would change, in the target.
     pub will_change: Vec<String>,
-    /// How long attaching paused the application.
+    /// For how long the start of the recording paused the process at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach_pause_ns: Option<u64>,
     /// CPU time of Headway's own threads in the target.

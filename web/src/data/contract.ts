@@ -557,7 +557,7 @@ hookCpuNs: number | null,
  */
 processCpuNs: number, 
 /**
- * How long attaching held up the application.
+ * For how long the start of the recording paused the process at most.
  */
 attachPauseNs: number, 
 /**

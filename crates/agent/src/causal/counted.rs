@@ -189,7 +189,7 @@ impl Counted {
         let mut done = Ok(());
         for class in agent.jvmti.loaded_classes().unwrap_or_default() {
             if done.is_ok() && places.iter().any(|place| is_class_of(agent, class, place)) {
-                done = agent.jvmti.retransform(class).map_err(|e| e.to_string());
+                done = agent.own_cost.pausing(|| agent.jvmti.retransform(class)).map_err(|e| e.to_string());
             }
             jni.forget(class);
         }

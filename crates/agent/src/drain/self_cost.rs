@@ -3,7 +3,6 @@
 use super::Drain;
 use crate::agent::Agent;
 use crate::clock;
-use crate::hooks::HOOKS;
 use crate::own_cost::{CallCost, ONE_IN};
 use headway_model::event::SelfCost;
 use headway_model::{DurationNs, Event, TimeNs};
@@ -72,7 +71,7 @@ impl Drain {
         self.recorded.cost = SelfCost {
             time,
             own_cpu: now.own_threads - before.own_threads,
-            attach_pause: HOOKS.pause(),
+            attach_pause: agent.own_cost.attach_pause(),
             memory_bytes: agent.memory_bytes(),
             attach_cpu: agent.own_cost.attach(),
             process_cpu: now.process - before.process,

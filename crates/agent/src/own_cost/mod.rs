@@ -15,11 +15,13 @@ use headway_model::DurationNs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// CPU time of the agent's threads and of the beginning of the recording.
+/// CPU time of the agent's threads, and what the beginning of the recording took.
 #[derive(Default)]
 pub struct OwnCost {
     threads: Mutex<OwnThreads>,
     attach_ns: AtomicU64,
+    attach_pause_ns: AtomicU64,
+    pauses_ns: AtomicU64,
 }
 
 #[derive(Default)]
@@ -49,9 +51,31 @@ impl OwnCost {
         threads.ended + running.sum()
     }
 
-    /// How much CPU time it took to begin the recording, on the thread that did.
-    pub fn set_attach(&self, cpu: DurationNs) {
+    /// Makes a call that has the VM stop all threads, and counts it as a pause. This is
+    /// an upper bound of the pause: what the calling thread does and waits for before
+    /// and after it is in it.
+    pub fn pausing<T>(&self, call: impl FnOnce() -> T) -> T {
+        let begun = clock::now();
+        let result = call();
+        self.pauses_ns.fetch_add(clock::now().since(begun).0, Ordering::Relaxed);
+        result
+    }
+
+    /// How long [`Self::pausing`] took so far, in all recordings.
+    pub fn pauses(&self) -> DurationNs {
+        DurationNs(self.pauses_ns.load(Ordering::Relaxed))
+    }
+
+    /// How much CPU time it took to begin the recording, on the thread that did, and
+    /// for how long the process was paused for it at most.
+    pub fn set_attach(&self, cpu: DurationNs, pause: DurationNs) {
         self.attach_ns.store(cpu.0, Ordering::Relaxed);
+        self.attach_pause_ns.store(pause.0, Ordering::Relaxed);
+    }
+
+    /// See [`Self::set_attach`].
+    pub fn attach_pause(&self) -> DurationNs {
+        DurationNs(self.attach_pause_ns.load(Ordering::Relaxed))
     }
 
     /// See [`Self::set_attach`].

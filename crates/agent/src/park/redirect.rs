@@ -215,7 +215,7 @@ fn retransform(agent: &'static Agent, jni: Jni, name: &str) -> Result<(), String
     let class = jni.find_class(&internal).ok_or("this VM has no such class")?;
     let jvmti = &agent.jvmti;
     jvmti.enable_event(EventKind::ClassFileLoadHook, true).map_err(|e| e.to_string())?;
-    let done = jvmti.retransform(class);
+    let done = agent.own_cost.pausing(|| jvmti.retransform(class));
     // While it is on, every class that is loaded comes by.
     let off = jvmti.enable_event(EventKind::ClassFileLoadHook, false);
     jni.forget(class);

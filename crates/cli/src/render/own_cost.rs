@@ -160,8 +160,8 @@ impl OwnCost {
     /// What it cost to begin.
     pub fn starting(&self) -> Option<String> {
         let cpu = (self.attach_cpu_ns > 0).then(|| format!("took {} of CPU time", time(self.attach_cpu_ns)));
-        let pause =
-            (self.attach_pause_ns > 0).then(|| format!("paused the process for {}", time(self.attach_pause_ns)));
+        let pause = (self.attach_pause_ns > 0)
+            .then(|| format!("paused the process for at most {}", time(self.attach_pause_ns)));
         let costs: Vec<String> = cpu.into_iter().chain(pause).collect();
         (!costs.is_empty()).then(|| format!("Starting the recording {}.", costs.join(" and ")))
     }
@@ -197,7 +197,7 @@ mod tests {
             "Headway's own cost since the start of the recording: about 8.00 ms of CPU time (7.00 ms to 9.00 ms), 0.8 % of \
              the process's 1.00 s, interrupts that take CPU samples not included. Own threads used 5.00 ms, work on \
              application threads 3.00 ms (estimated from 2,140 timed calls, 95 % confidence interval 2.00 ms to 4.00 ms). \
-             Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
+             Starting the recording took 31.0 ms of CPU time and paused the process for at most 2.00 ms."
         );
         // A few calls may seem to cost more than the process used.
         for (timed_calls, hook_cpu_ns) in [(0, 0), (9, 1700 * MS)] {
@@ -246,7 +246,7 @@ mod tests {
         let old = OwnCost { own_cpu_ns: 3 * MS, attach_pause_ns: 2 * MS, ..OwnCost::default() };
         assert_eq!(
             said(old),
-            "Headway's own cost: its threads used 3.00 ms of CPU time. Starting the recording paused the process for 2.00 ms."
+            "Headway's own cost: its threads used 3.00 ms of CPU time. Starting the recording paused the process for at most 2.00 ms."
         );
         assert_eq!(OwnCost::default().sentences(), None);
     }

@@ -15,7 +15,8 @@
 //!    Whoever comes is sent to the thunk by the SIGTRAP handler.
 //! 2. Threads may still stand *between* the overwritten instructions. The
 //!    caller's `quiesce` ends when none does: for functions of the VM an empty
-//!    safepoint, since they run in states that hold off a safepoint.
+//!    safepoint, since they run in states that hold off a safepoint. Several
+//!    functions share one: all have their traps by then.
 //! 3. `cc .. .. .. .. 55`: nobody can execute bytes 1 to 4 any more.
 //! 4. `e9 .. .. .. .. 55`: byte 0. The trap is retired; a thread that took it
 //!    but was not given the signal yet executes the entry again.
@@ -60,7 +61,7 @@ use crate::trap;
 pub(crate) use code::{read, write};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use trampoline::Placed;
 
 /// Ends when every thread that stood somewhere inside the patched function at
@@ -197,34 +198,99 @@ impl Detour {
     /// the code, or a step fails; then the code is back as it was (or the
     /// error is [`HookError::LeftTrapped`]).
     pub unsafe fn install(&self, quiesce: Quiesce<'_>) -> Result<(), HookError> {
+        // SAFETY: the caller's promise.
+        let mut installed = unsafe { Detour::install_all(&[self], quiesce) };
+        installed.pop().unwrap_or(Ok(()))
+    }
+
+    /// As [`Detour::install`], for several functions with one `quiesce`, which is
+    /// not called if no function needs it. Each has its own result, in this order;
+    /// one that fails does not keep the others from being installed.
+    ///
+    /// # Safety
+    /// As for [`Detour::install`], for each function.
+    pub unsafe fn install_all(detours: &[&Detour], quiesce: Quiesce<'_>) -> Vec<Result<(), HookError>> {
         let mut known = installed();
-        if self.is_in_force(&known) {
+        let mut threads = None;
+        let begun: Vec<_> = detours.iter().map(|detour| detour.begin(&mut known, &mut threads)).collect();
+        let waiting = detours.iter().zip(&begun).find(|(_, begun)| matches!(begun, Ok(Some(_))));
+        let passed = match waiting {
+            None => Ok(()),
+            // A thread may have blocked SIGTRAP or been started meanwhile.
+            Some((detour, _)) => {
+                quiesce().map_err(HookError::NotQuiesced).and_then(|()| trap::check_threads(detour.sys))
+            }
+        };
+        let passed = passed.map_err(Arc::new);
+        drop(threads);
+        let finish = |(detour, begun): (&&Detour, Result<Option<Vec<u8>>, HookError>)| match begun? {
+            Some(trapped) => detour.finish(&mut known, &trapped, &passed),
+            None => Ok(()),
+        };
+        let finished: Vec<_> = detours.iter().zip(begun).map(finish).collect();
+        drop(passed);
+        finished.into_iter().map(|result| result.map_err(HookError::alone)).collect()
+    }
+
+    /// Step 1 of the protocol. The code with the trap in it; `None` if the function
+    /// leads to the hook already. `threads` is whether they can bear a trap, once
+    /// somebody asked.
+    fn begin(
+        &self,
+        known: &mut BTreeMap<usize, Entry>,
+        threads: &mut Option<Result<(), Arc<HookError>>>,
+    ) -> Result<Option<Vec<u8>>, HookError> {
+        if self.is_in_force(known) {
             if !self.hook_is_ours() {
                 return Err(already_hooked(&self.function));
             }
             if self.in_memory() == self.entry.jump {
                 self.lead_to(self.hook);
-                return Ok(());
+                return Ok(None);
             }
-            self.remove_locked(&mut known)?;
+            self.remove_locked(known)?;
         }
-        trap::check_threads(self.sys)?;
+        threads.get_or_insert_with(|| trap::check_threads(self.sys).map_err(Arc::new)).clone()?;
         self.expect_original()?;
         trap::install_handler()?;
         self.lead_to(self.hook);
         trap::arm_redirect(self.function.address, self.entry.placed.thunk)?;
-        let Err(cause) = self.put_in(quiesce) else {
-            trap::retire(self.function.address);
-            self.set_in_force(&mut known, true);
-            return Ok(());
+        match self.change(self.prologue.overwritten(), 0, &[TRAP]) {
+            Ok(trapped) => Ok(Some(trapped)),
+            Err(cause) => Err(self.give_up(known, cause)),
+        }
+    }
+
+    /// Steps 3 and 4, if step 2 `passed`.
+    fn finish(
+        &self,
+        known: &mut BTreeMap<usize, Entry>,
+        trapped: &[u8],
+        passed: &Result<(), Arc<HookError>>,
+    ) -> Result<(), HookError> {
+        let put_in = || -> Result<(), HookError> {
+            passed.clone()?;
+            let jump = &self.entry.jump;
+            let ready = self.change(trapped, 1, &jump[1..])?;
+            self.change(&ready, 0, &jump[..1]).map(drop)
         };
+        if let Err(cause) = put_in() {
+            return Err(self.give_up(known, cause));
+        }
+        trap::retire(self.function.address);
+        self.set_in_force(known, true);
+        Ok(())
+    }
+
+    /// Takes out what an installation that failed has put in. Its error.
+    fn give_up(&self, known: &mut BTreeMap<usize, Entry>, cause: HookError) -> HookError {
         if self.take_out().is_ok() || self.is_theirs() {
             trap::retire(self.function.address);
-            return Err(cause);
+            return cause;
         }
-        self.set_in_force(&mut known, true);
+        self.set_in_force(known, true);
         self.lead_through();
-        Err(self.left_trapped(cause))
+        self.left_trapped(cause)
     }
 
     /// Gives the function back its own code. Does nothing if it has it. Calls
@@ -272,18 +338,7 @@ impl Detour {
         }
     }
 
-    /// Steps 1 to 4 of the protocol.
-    fn put_in(&self, quiesce: Quiesce<'_>) -> Result<(), HookError> {
-        let (original, jump) = (self.prologue.overwritten(), &self.entry.jump);
-        let trapped = self.change(original, 0, &[TRAP])?;
-        quiesce().map_err(HookError::NotQuiesced)?;
-        // A thread may have blocked SIGTRAP or been started meanwhile.
-        trap::check_threads(self.sys)?;
-        let ready = self.change(&trapped, 1, &jump[1..])?;
-        self.change(&ready, 0, &jump[..1]).map(drop)
-    }
-
-    /// Back to the original code from any state that `put_in` or an
+    /// Back to the original code from any state that an installation or an
     /// interrupted `take_out` leaves.
     fn take_out(&self) -> Result<(), HookError> {
         let original = self.prologue.overwritten();

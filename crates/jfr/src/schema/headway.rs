@@ -110,7 +110,7 @@ event_types! {
     SELF_COST = 89, "headway.SelfCost", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "ownCpu" Inline LONG [NANO_SPAN, Label("Own CPU Time"), Description("CPU time of the profiler's own threads since the recording's start")];
-            "attachPause" Inline LONG [NANO_SPAN, Label("Attach Pause"), Description("How long attaching held up the application")];
+            "attachPause" Inline LONG [NANO_SPAN, Label("Attach Pause"), Description("For how long the start of the recording paused the process at most")];
             "memory" Inline LONG [Unit(id::DATA_AMOUNT, "BYTES"), Label("Memory"), Description("Memory in use for buffers and tables")];
             "attachCpu" Inline LONG [NANO_SPAN, Label("Attach CPU Time"), Description("CPU time that beginning the recording took on the thread that did")];
             "processCpu" Inline LONG [NANO_SPAN, Label("Process CPU Time"), Description("CPU time of the process since the recording's start")];
