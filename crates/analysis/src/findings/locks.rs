@@ -454,7 +454,7 @@ impl Group {
     /// The lock was free for most of the time. A convoy is one lock that is passed
     /// on again and again, no lock that is contended a few times.
     fn hand_over_text(&self) -> String {
-        let part = self.part(self.split.hand_off, &self.hand_off);
+        let part = begun(&self.part(self.split.hand_off, &self.hand_off));
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
         let carrier = match share(self.split.for_carrier, self.split.hand_off) {
             part if part >= DOMINATES => format!(", {} of it waiting for a carrier thread", percent(part)),

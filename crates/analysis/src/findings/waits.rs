@@ -4,7 +4,7 @@
 
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
-use super::words::{code, count, grouped, percent};
+use super::words::{begun, code, count, grouped, percent};
 use super::{evidence, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
@@ -463,8 +463,10 @@ impl Group {
         if self.timed_out == self.count {
             text += ". Each ended at its planned time, none by a wake-up";
         } else if self.timed_out > 0 {
-            text +=
-                &format!(". {} of the waits ended at their planned time", percent(share(self.timed_out, self.count)));
+            text += &format!(
+                ". {} of the waits ended at their planned time",
+                begun(&percent(share(self.timed_out, self.count)))
+            );
         }
         let in_flight = share(self.in_flight_ns, self.total);
         if self.in_flight == self.count {
@@ -472,7 +474,7 @@ impl Group {
         } else if in_flight >= IN_FLIGHT {
             text += &format!(
                 ". {} of the time belongs to waits that had not ended when the recording ended",
-                percent(in_flight)
+                begun(&percent(in_flight))
             );
         }
         text

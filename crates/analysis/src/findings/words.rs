@@ -20,10 +20,24 @@ pub(super) fn method_beside(method: &str, lock: &str) -> String {
 
 /// The same at the beginning of a sentence.
 pub(super) fn begun(text: &str) -> String {
-    text.strip_prefix("the ").map_or_else(|| text.to_owned(), |rest| format!("The {rest}"))
+    let beginnings = [("the ", "The "), ("> ", "More than "), ("< ", "Less than ")];
+    let begun =
+        beginnings.iter().find_map(|(within, first)| text.strip_prefix(within).map(|rest| format!("{first}{rest}")));
+    begun.unwrap_or_else(|| text.to_owned())
 }
 
 /// A name of code in backticks.
 pub(super) fn code(name: &str) -> String {
     format!("`{name}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_word_or_a_number() {
+        let begun: Vec<String> = ["the lock `a`", "> 99 %", "< 0.1 %", "62 %"].into_iter().map(begun).collect();
+        assert_eq!(begun, ["The lock `a`", "More than 99 %", "Less than 0.1 %", "62 %"]);
+    }
 }

@@ -70,19 +70,7 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
         out.push_str("Headway is not loaded.\n");
         return out;
     };
-    match &reply.recording {
-        Some(path) => {
-            let length = reply.duration_ns.unwrap_or(0);
-            let size = reply.recording_bytes.map(|bytes| format!(" and {}", numbers::bytes(bytes))).unwrap_or_default();
-            let _ = writeln!(out, "Recording into {path}: {}{size} so far.", DurationNs(length));
-            let _ = writeln!(out, "{}.", events(reply));
-            for (name, count) in reply.losses.iter().filter(|(_, count)| **count > 0) {
-                let meaning = Loss::from_name(name).map(Loss::explanation).unwrap_or(name);
-                let _ = writeln!(out, "  {} {meaning}", numbers::grouped(*count));
-            }
-        }
-        None => out.push_str("Headway is loaded; nothing is being recorded.\n"),
-    }
+    activity(reply, &mut out);
     for note in &reply.notes {
         let _ = writeln!(out, "{note}");
     }
@@ -99,6 +87,27 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     findings(reply, &mut out);
     mechanisms(reply, screen, &mut out);
     out
+}
+
+/// What the agent does now.
+fn activity(reply: &Reply, out: &mut String) {
+    match &reply.recording {
+        Some(path) => {
+            let length = reply.duration_ns.unwrap_or(0);
+            let size = reply.recording_bytes.map(|bytes| format!(" and {}", numbers::bytes(bytes))).unwrap_or_default();
+            let _ = writeln!(out, "Recording into {path}: {}{size} so far.", DurationNs(length));
+            let _ = writeln!(out, "{}.", events(reply));
+            for (name, count) in reply.losses.iter().filter(|(_, count)| **count > 0) {
+                let meaning = Loss::from_name(name).map(Loss::explanation).unwrap_or(name);
+                let _ = writeln!(out, "  {} {meaning}", numbers::grouped(*count));
+            }
+        }
+        None => {
+            let is_idle = reply.mechanisms.is_empty() && reply.in_place.is_empty();
+            let changes = if is_idle { ", and no function or method is changed" } else { "" };
+            let _ = writeln!(out, "The agent is loaded; nothing is being recorded{changes}.");
+        }
+    }
 }
 
 /// `5,194 events, none dropped`. What could not be used is counted with what was dropped.
@@ -163,7 +172,7 @@ fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_protocol::{DegradedMechanism, MechanismState};
+    use headway_protocol::{DegradedMechanism, InPlace, MechanismState};
 
     const SCREEN: Screen = Screen { width: 80, colour: false, cut: true };
 
@@ -178,6 +187,23 @@ mod tests {
         assert_eq!(out.matches("owners are not known").count(), 1, "{out}");
         assert!(out.contains("  monitor-exit  degraded  (--disable exit-detour)\n"), "{out}");
         assert!(out.ends_with("  Because of --safe or --disable: owners are not known (monitor-exit).\n"), "{out}");
+    }
+
+    #[test]
+    fn an_agent_that_records_nothing_says_whether_it_changes_anything() {
+        let said = |reply: &Reply| {
+            let mut out = String::new();
+            activity(reply, &mut out);
+            out
+        };
+        let idle = Reply::default();
+        assert_eq!(
+            said(&idle),
+            "The agent is loaded; nothing is being recorded, and no function or method is changed.\n"
+        );
+        let left = InPlace::live("monitor-exit", "trap at f".to_owned(), "no");
+        let not_idle = Reply { in_place: vec![left], ..idle };
+        assert_eq!(said(&not_idle), "The agent is loaded; nothing is being recorded.\n");
     }
 
     #[test]
