@@ -8,9 +8,7 @@
 use crate::aspect::Aspect;
 pub use crate::findings::Gist;
 use crate::ledger::{EntryKind, Ledger, Quality};
-pub use crate::method::sample_report::{
-    OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath, LEAST_COVERAGE,
-};
+pub use crate::method::sample_report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
 use crate::monitor::Kind;
 use crate::park::Synchronizer;
 use crate::pressure::pressure_report::PressureReport;

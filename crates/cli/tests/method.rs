@@ -128,7 +128,7 @@ fn sections_of_threads_say_what_their_time_is() {
     };
     let (owner, contender) = (by_thread("owner", &shop), by_thread("contender", &shop));
     assert!(owner.contains("LOCKS AND METHODS blocked time, by owner"), "{owner}");
-    assert!(owner.contains(" owned locks for ") && owner.contains("time for which it owned locks"), "{owner}");
+    assert!(owner.contains(" owned locks for ") && owner.contains("in the call stack of the lock's owner"), "{owner}");
     assert!(contender.contains(" was blocked for ") && contender.contains(" of the blocked time"), "{contender}");
     assert!(by_thread("cpu", &asprof()).contains(" % of all "), "samples are no blocked time");
 }

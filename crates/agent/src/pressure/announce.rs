@@ -105,7 +105,7 @@ impl Facts {
             ("HEADWAY_PHASE", self.what.clone()),
             ("HEADWAY_LOCK", self.lock.clone()),
             ("HEADWAY_LOCK_CLASS", self.class.clone()),
-            ("HEADWAY_CSP_PERCENT", self.csp_percent.clone()),
+            ("HEADWAY_PRESSURE_PERCENT", self.csp_percent.clone()),
             ("HEADWAY_DURATION_MS", (self.duration.0 / 1_000_000).to_string()),
             ("HEADWAY_CONTENDER", self.contender.clone()),
             ("HEADWAY_OWNER", self.owner.clone()),
@@ -244,7 +244,7 @@ mod tests {
     fn names_reach_the_command_but_never_its_text() {
         let told = std::env::temp_dir().join(format!("headway-announce-{}", std::process::id()));
         let command = format!(
-            "printf '%s|%s|%s' \"$HEADWAY_LOCK\" \"$HEADWAY_CSP_PERCENT\" \"$HEADWAY_DURATION_MS\" > '{}'",
+            "printf '%s|%s|%s' \"$HEADWAY_LOCK\" \"$HEADWAY_PRESSURE_PERCENT\" \"$HEADWAY_DURATION_MS\" > '{}'",
             told.display()
         );
         let mut announcer = Announcer::new(Some(Announce::Command(command.clone())));

@@ -507,13 +507,15 @@ impl Group {
         if share(self.split.unknown, self.total) < UNKNOWN {
             details.push(evidence::split_text(&self.split, is_sampled));
         }
+        let has_pauses = self.spoken_of() < self.total;
         details.push(format!(
-            "{} of {}, mean {}, longest {}{}",
+            "{} of {}, mean {}{}, longest {}{}",
             count(self.count, "contention"),
             count(self.contenders.len() as u64, "thread"),
             self.mean(),
+            if has_pauses { " without VM pauses" } else { "" },
             DurationNs(self.max),
-            if self.spoken_of() < self.total { " with VM pauses" } else { "" },
+            if has_pauses { " with them" } else { "" },
         ));
         if self.moved > 0 {
             details.push(format!("{} of it counts at the root of its chain of waiting", DurationNs(self.moved)));

@@ -251,7 +251,7 @@ fn cost(outside: u64, in_locks: u64) -> String {
         ns => format!(", {} of it in threads that were blocked", DurationNs(ns)),
     };
     format!(
-        "cost {} of thread time{blocked}; threads that waited anyway are not counted",
+        "cost {} of thread time{blocked}; threads that were waiting then are not counted",
         DurationNs(outside + in_locks)
     )
 }

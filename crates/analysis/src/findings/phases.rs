@@ -2,6 +2,7 @@
 
 use super::words::{code, percent};
 use super::Grounds;
+use crate::aggregate::share;
 use crate::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
 use crate::report::{Evidence, Finding, FindingKind, FindingStack, Report};
 use headway_model::DurationNs;
@@ -12,6 +13,8 @@ const FEWEST_INTERVALS: usize = 5;
 const TIMES_AVERAGE: f64 = 2.0;
 /// Part of the recording's running time that a phase must cost.
 const LEAST_SHARE: f64 = 0.001;
+/// Part of a phase's blocked time from which on it is said that the VM was paused.
+const PAUSES: f64 = 0.05;
 /// Phases told at most.
 const MOST: usize = 3;
 
@@ -44,6 +47,7 @@ fn hidden(pressure: &PressureReport, wanted: impl Fn(&LockPressure) -> bool) -> 
         .collect();
     hidden.sort_by_key(|(_, phase)| std::cmp::Reverse((phase.acquiring_ns, phase.start_ns)));
     hidden.truncate(MOST);
+    hidden.sort_by_key(|(_, phase)| phase.start_ns);
     hidden
 }
 
@@ -53,8 +57,13 @@ fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> 
         0 => format!("In the first {end}"),
         start => format!("From {} to {end}", DurationNs(start)),
     };
+    let pauses = match share(phase.pause_ns, phase.acquiring_ns) {
+        part if part >= PAUSES => format!(" ({} of it in VM pauses)", percent(part)),
+        _ => String::new(),
+    };
     format!(
-        "{range}, threads were blocked on {} for {} of the time in which they did not wait. Over the whole {} it was {}",
+        "{range}, threads were blocked on {} for {} of the time in which they did not wait{pauses}. Over the whole {} it \
+         was {}",
         code(&lock.name),
         percent(phase.csp_mean),
         DurationNs(pressure.duration_ns),
@@ -62,13 +71,19 @@ fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> 
     )
 }
 
+/// The phase's pressure without pauses of the VM, for which the lock is not the cause.
+fn without_pauses(phase: &PhaseReport) -> f64 {
+    phase.csp_mean * (1.0 - share(phase.pause_ns, phase.acquiring_ns))
+}
+
 fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> bool {
     let length = phase.end_ns - phase.start_ns;
     let short = 2 * length <= pressure.duration_ns;
     // Of the last interval, the recording's end may have left so little that chance decides.
     let is_cut = 2 * length < pressure.interval_ns;
-    let costs = phase.acquiring_ns as f64 >= pressure.running_ns as f64 * LEAST_SHARE;
-    short && !is_cut && costs && phase.csp_mean >= TIMES_AVERAGE * lock.csp_mean
+    let acquiring_ns = phase.acquiring_ns.saturating_sub(phase.pause_ns);
+    let costs = acquiring_ns as f64 >= pressure.running_ns as f64 * LEAST_SHARE;
+    short && !is_cut && costs && without_pauses(phase) >= TIMES_AVERAGE * lock.csp_mean
 }
 
 fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {
@@ -111,23 +126,42 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    fn phase(from_ms: u64, to_ms: u64) -> PhaseReport {
+        let (start_ns, end_ns) = (from_ms * MS, to_ms * MS);
+        PhaseReport { start_ns, end_ns, csp_mean: 0.1, acquiring_ns: 100 * MS, ..PhaseReport::default() }
+    }
+
+    fn with(phases: Vec<PhaseReport>) -> PressureReport {
+        let lock = LockPressure { csp_mean: 0.02, phases, ..LockPressure::default() };
+        PressureReport {
+            interval_ns: 1_000 * MS,
+            duration_ns: 5_120 * MS,
+            running_ns: 40_000 * MS,
+            windows: vec![(0, 0.0); 6],
+            locks: vec![lock],
+            ..PressureReport::default()
+        }
+    }
+
+    #[test]
+    fn pauses_of_the_vm_make_no_phase_and_are_said_of_one() {
+        let paused = |pause_ms| PhaseReport { pause_ns: pause_ms * MS, ..phase(1_000, 2_000) };
+        assert!(hidden(&with(vec![paused(70)]), |_| true).is_empty(), "3 % without pauses, 2 % on average");
+        let pressure = with(vec![PhaseReport { csp_mean: 0.2, ..phase(3_000, 4_000) }, paused(20)]);
+        let found = hidden(&pressure, |_| true);
+        let texts: Vec<String> = found.into_iter().map(|(lock, phase)| when(lock, phase, &pressure)).collect();
+        assert_eq!(texts.len(), 2);
+        assert!(texts[0].starts_with("From 1.00 s to 2.00 s"), "by time: {texts:?}");
+        assert!(
+            texts[0].contains("10 % of the time in which they did not wait (20 % of it in VM pauses)."),
+            "{texts:?}"
+        );
+        assert!(texts[1].contains("20 % of the time in which they did not wait. Over"), "{texts:?}");
+    }
+
     #[test]
     fn what_is_left_of_the_last_interval_is_no_phase() {
-        let is_found = |from_ms: u64, to_ms: u64| {
-            let (start_ns, end_ns) = (from_ms * MS, to_ms * MS);
-            let phase =
-                PhaseReport { start_ns, end_ns, csp_mean: 0.1, acquiring_ns: 100 * MS, ..PhaseReport::default() };
-            let lock = LockPressure { csp_mean: 0.002, phases: vec![phase], ..LockPressure::default() };
-            let pressure = PressureReport {
-                interval_ns: 1_000 * MS,
-                duration_ns: 5_120 * MS,
-                running_ns: 40_000 * MS,
-                windows: vec![(0, 0.0); 6],
-                locks: vec![lock],
-                ..PressureReport::default()
-            };
-            !hidden(&pressure, |_| true).is_empty()
-        };
+        let is_found = |from_ms: u64, to_ms: u64| !hidden(&with(vec![phase(from_ms, to_ms)]), |_| true).is_empty();
         assert!(is_found(4_000, 5_000) && is_found(4_000, 5_120));
         assert!(!is_found(5_000, 5_120), "0.12 s of an interval of 1 s");
     }

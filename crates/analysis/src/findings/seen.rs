@@ -5,15 +5,11 @@ use super::Grounds;
 use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::Quality;
-use crate::method::sample_report::LEAST_COVERAGE;
+use crate::method::sample_report::suffice;
 use crate::names::{is_machinery, is_plumbing, Plumbing};
 use crate::report::{Evidence, OwnerActivity, Report};
 use rustc_hash::FxHashMap;
 
-/// Samples from which on something is said.
-const FEW: u64 = 5;
-/// The same of samples that cover less than [`HALF`] of the time: a few of them may all be of one short moment.
-const FEW_OF_PART: u64 = 20;
 const HALF: f64 = 0.5;
 /// Part of the time from which on what is said of it is from parks.
 const BY_PARKS: f64 = 0.9;
@@ -168,8 +164,7 @@ impl Doings {
     /// True if there are enough samples to say what was done.
     fn suffice(&self) -> bool {
         let covered = if self.waiting_for == 0 { 1.0 } else { share(self.ns, self.waiting_for) };
-        let least = if covered < HALF { FEW_OF_PART } else { FEW };
-        covered >= LEAST_COVERAGE && (self.samples >= least || share(self.parked, self.ns) >= HALF)
+        suffice(covered, self.samples, share(self.parked, self.ns))
     }
 
     /// `Only 9 samples of `Web.priceSync` were taken while it blocked others: too few to say what it did.`

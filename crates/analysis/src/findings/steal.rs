@@ -139,18 +139,17 @@ fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
     let paused = report.ledger.ns(EntryKind::Pause);
     let counted = match (lost_ns.saturating_sub(ready + paused), paused) {
         (0, _) => String::new(),
-        (least, 0) => format!(", at least {} of these {}", DurationNs(least), DurationNs(lost_ns)),
-        (least, paused) => format!(
-            ", at least {} of these {}; up to {} of them can be `VM pause` in the bar",
-            DurationNs(least),
-            DurationNs(lost_ns),
-            DurationNs(paused.min(lost_ns))
-        ),
+        (least, 0) => format!(" (at least {})", DurationNs(least)),
+        (least, paused) => {
+            format!(" (at least {}), and up to {} as `VM pause`", DurationNs(least), DurationNs(paused.min(lost_ns)))
+        }
     };
     (share(ready, lost_ns) < SHOWN).then(|| {
         format!(
-            "the bar shows {}: it counts woken threads that have no CPU yet as waiting or blocked{counted}",
-            percent(share(ready, report.ledger.active_ns()))
+            "the bar shows {} as ready; of these {}, it shows woken threads that have no CPU yet as waiting or \
+             blocked{counted}",
+            percent(share(ready, report.ledger.active_ns())),
+            DurationNs(lost_ns),
         )
     })
 }
@@ -196,19 +195,20 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> Stri
 /// known by their kind.
 fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     const OTHER_PROCESSES: &str = "other processes";
+    const HEADWAY: &str = "Headway";
     let of_process = [(users.others_ns, OTHER_PROCESSES), (users.process_ns(), "this process")];
     let by_kind = [
         (users.others_ns, OTHER_PROCESSES),
         (users.application_ns, "the program's own threads"),
         (users.gc_ns, "the garbage collector"),
         (users.compiler_ns, "the JIT compilers"),
-        (users.headway_ns, "Headway"),
+        (users.headway_ns, HEADWAY),
         (users.vm_ns, "other threads of the VM"),
     ];
     let parts: &[(u64, &str)] = if is_filtered { &of_process } else { &by_kind };
     let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
-    // That nobody else used the machine is worth saying, too.
-    let is_named = |ns: u64, who: &str| who == OTHER_PROCESSES || share(ns, busy) >= NAMED;
+    // That nobody else used the machine is worth saying, too, and what Headway did.
+    let is_named = |ns: u64, who: &str| [OTHER_PROCESSES, HEADWAY].contains(&who) || share(ns, busy) >= NAMED;
     let mut parts: Vec<(u64, &str)> = parts.iter().copied().filter(|(ns, who)| is_named(*ns, who)).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();

@@ -84,7 +84,19 @@ impl SampleReport {
 }
 
 /// Part of the blocked time below which samples of the owner say too little of what it did.
-pub const LEAST_COVERAGE: f64 = 0.05;
+const LEAST_COVERAGE: f64 = 0.05;
+/// Samples from which on something is said of what owners did.
+const FEW: u64 = 5;
+/// The same of samples that cover less than [`HALF`] of the time: a few of them may all be of one short moment.
+const FEW_OF_PART: u64 = 20;
+const HALF: f64 = 0.5;
+
+/// True if so many samples, which cover such a part of the time, say what owners did. Parks, such a part of what is
+/// covered, are known exactly.
+pub fn suffice(covered: f64, samples: u64, parked: f64) -> bool {
+    let least = if covered < HALF { FEW_OF_PART } else { FEW };
+    covered >= LEAST_COVERAGE && (samples >= least || parked >= HALF)
+}
 
 /// What the owner of a contended lock executed while others waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -120,6 +132,14 @@ pub struct OwnerActivity {
     pub lines: Vec<OwnerSpot>,
     /// Call stacks from the method that owned the lock to what ran, most time first.
     pub stacks: Vec<OwnerPath>,
+}
+
+impl OwnerActivity {
+    /// True if the samples say what the owner did; see [`suffice`].
+    pub fn suffices(&self) -> bool {
+        let covered = if self.sampled_ns > 0 { self.coverage } else { 1.0 };
+        suffice(covered, self.samples_taken, self.parked_ns as f64 / self.sampled_ns.max(1) as f64)
+    }
 }
 
 // serde's skip_serializing_if hands over a reference.

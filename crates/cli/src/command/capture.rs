@@ -24,8 +24,8 @@ What to record, separated by commas, instead of the default: lock,steal
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Use it alone: together with another event, lock is recorded
-            instead, at the cost of lock (`-e pressure,cpu` is `-e lock,cpu`)
+            cost. Only alone: with another event, Headway records lock instead
+            (`-e pressure,cpu` is `-e lock,cpu`)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
@@ -92,8 +92,8 @@ pub struct Capture {
     /// Try to keep the cost that Headway can measure below this percentage of the process's CPU
     /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
-    /// by call stack and owner become estimates. If sampling, too, costs more than this, the report and
-    /// `status` say so
+    /// by call stack and owner become estimates. If sampling, too, costs more than one and a half times
+    /// this, the report, `status` and `stop` say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
@@ -135,7 +135,7 @@ pub struct Capture {
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
     /// JVM's user. Environment variables: HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_CSP_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER,
+    /// HEADWAY_PRESSURE_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER,
     /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
     /// because one was still running). `log` writes a line to the JVM's
     /// standard error instead

@@ -70,8 +70,8 @@ pub struct Experiments {
 
     /// Speed this up: a method, a line (Shop.java:42), a method where another calls it
     /// ("Shop.price < Shop.order"), or what is executed under a lock (lock:Inventory.lock, by
-    /// name or class); repeatable. Default: the methods with most samples and the lines that
-    /// sleep most are tried
+    /// name or class); repeatable. Default: the methods with most samples, and the lines in which
+    /// threads sleep longest
     #[arg(long, value_name = "TARGET", value_parser = name)]
     pub target: Vec<String>,
 
@@ -84,8 +84,8 @@ pub struct Experiments {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 
-    /// Wait for classes and progress points that do not exist yet. Without it, they are an error in
-    /// a running JVM; a JVM that is recorded from its start is always waited for
+    /// Wait for classes and progress points that do not exist yet. `causal run` always waits for them;
+    /// without this option, they are an error in a running JVM
     #[arg(long)]
     pub wait: bool,
 

@@ -27,7 +27,7 @@ Examples:
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
   headway report --pressure --interval 100ms app.jfr     pressure of each lock, by interval
   headway report --steal app.jfr                 steal, throttling and run-queue wait
-  headway report --method app.jfr                where CPU time goes, by method
+  headway report --method app.jfr                where time goes, by method
   headway report app.jfr -o report.html          an interactive web page, in one file
   headway report --json app.jfr | jq '.rows[0]'
   headway report --by lock-name,owner-method --format csv 'rec-*.jfr' > locks.csv

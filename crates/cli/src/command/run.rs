@@ -89,8 +89,12 @@ impl Run {
 
         if !self.quiet {
             terminal::note(&format!(
-                "JVMs that the command starts are recorded into {}; {}.",
+                "JVMs that the command starts are recorded into {}{}; {}.",
                 pattern.shown(),
+                match asked.tells_processes_apart() {
+                    true => String::new(),
+                    false => format!(" (if it is only one: at the end into {})", asked.shown()),
+                },
                 self.capture.size_note()
             ));
         }

@@ -7,7 +7,7 @@ use crate::command::method::{Caller, MethodDocument, Section};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::method::{Measure, Unit};
-use headway_analysis::report::{OwnerActivity, Report, SampledMethod, LEAST_COVERAGE, UNKNOWN};
+use headway_analysis::report::{OwnerActivity, Report, SampledMethod, UNKNOWN};
 use std::fmt::Write;
 
 /// Frames of a hot chain that are shown.
@@ -149,8 +149,9 @@ fn legend(document: &MethodDocument, screen: &Screen, out: &mut String) {
         return;
     }
     let legend = format!(
-        "self: time blocked on this lock; a method has no self time. total of a method: time for which it {}",
-        did(document.measure)
+        "self: time blocked on this lock; a method has no self time. total of a method: blocked time for which it was \
+         in the call stack of {}",
+        if document.measure == Measure::Owner { "the lock's owner" } else { "the blocked thread" }
     );
     for line in prose::wrapped(&legend, screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
@@ -272,7 +273,7 @@ fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut 
     for line in prose::wrapped(&note, screen.width, 2) {
         let _ = writeln!(out, "{}", prose::with_names(&line, screen));
     }
-    if covered < LEAST_COVERAGE {
+    if !activity.suffices() {
         let _ = writeln!(out, "  These are too few samples to say what it executed.");
         return;
     }
@@ -280,6 +281,10 @@ fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut 
     for spot in activity.lines.iter().take(SPOTS) {
         let share = numbers::percent(spot.share * covered);
         let _ = writeln!(out, "  {share:>7}  {}", prose::fitted(&spot.frame, room, screen));
+    }
+    if let Some(rest) = activity.lines.get(SPOTS..).filter(|rest| !rest.is_empty()) {
+        let share = numbers::percent(rest.iter().map(|spot| spot.share).sum::<f64>() * covered);
+        let _ = writeln!(out, "  {share:>7}  ({} more)", numbers::grouped(rest.len() as u64));
     }
     if covered < 0.995 {
         let _ = writeln!(out, "  {:>7}  (not {})", numbers::percent(1.0 - covered), known(activity));

@@ -155,7 +155,7 @@ fn older(lock: &LockPressure, screen: &Screen, out: &mut String) {
     if let Some(held) = older.critical_section_ns {
         parts.push(format!("owned for {} at a time while threads were blocked", numbers::time(held as u64)));
     }
-    for line in prose::wrapped(&format!("metrics of other tools: {}", parts.join(", ")), screen.width, FIGURES) {
+    for line in prose::wrapped(&format!("as other tools count: {}", parts.join(", ")), screen.width, FIGURES) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -221,7 +221,7 @@ PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.0
                       blocked longest in: com.acme.Shop.sell:12 <
                       com.acme.Server.run:7
                       owned longest by: com.acme.Shop.restock:88
-                    metrics of other tools: blocked time / elapsed time 0 %
+                    as other tools count: blocked time / elapsed time 0 %
 ";
         assert_eq!(out, expected, "{out}");
     }

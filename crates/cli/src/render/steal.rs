@@ -98,7 +98,9 @@ fn threads(what: &str, rows: &[Named], top: usize, screen: &Screen, out: &mut St
     if rows.is_empty() {
         return;
     }
-    title(what, "", screen, out);
+    let is_any_service = rows.iter().take(top).any(|named| named.is_service);
+    let service = if is_any_service { "; (service): of the JVM or Headway" } else { "" };
+    title(what, &format!("no CPU: part of the time in which it ran or was ready{service}"), screen, out);
     let _ = writeln!(out, "{}", screen.faint(head().trim_end()));
     for named in rows.iter().take(top) {
         let service = if named.is_service { "  (service)" } else { "" };
@@ -163,17 +165,21 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
         return;
     }
     title(
-        "LOCKS WHOSE OWNERS HAD NO CPU",
-        "blocked time, and the part in which the owner could run but had no CPU",
+        "LOCKS WHOSE OWNERS MAY HAVE HAD NO CPU",
+        "estimated, with bounds that hold whatever the owner did when",
         screen,
         out,
     );
+    let head = format!("  {:>9}  {:>9}  {:>7}  {:<16}  ", "blocked", "no CPU", "", "between");
+    let _ = writeln!(out, "{}", screen.faint(head.trim_end()));
     for lock in locks.iter().take(top) {
+        let part = |ns: u64| numbers::percent(ns as f64 / lock.blocked_ns.max(1) as f64);
         let line = format!(
-            "  {:>9}  {:>9}  {:>7}  ",
+            "  {:>9}  {:>9}  {:>7}  {:<16}  ",
             numbers::time(lock.blocked_ns),
             numbers::time(lock.owner_no_cpu_ns),
-            numbers::percent(lock.share)
+            numbers::percent(lock.share),
+            format!("{} and {}", part(lock.least_ns), part(lock.most_ns)),
         );
         let name = prose::fitted(&lock.lock, screen.width.saturating_sub(line.len()).max(LEAST_ROOM), screen);
         let _ = writeln!(out, "{line}{name}");
@@ -238,6 +244,8 @@ mod tests {
                 lock: "Shop.lock (Shop@1)".into(),
                 blocked_ns: 10 * MS,
                 owner_no_cpu_ns: 4 * MS,
+                least_ns: MS,
+                most_ns: 6 * MS,
                 share: 0.4,
                 ..HeldOff::default()
             }],
@@ -255,7 +263,7 @@ mod tests {
             "  checkout  5 transactions, 1 not ended",
             "took 9.00 ms: median 1.00 ms, 90 % 2.00 ms, 99 % 3.00 ms, longest 4.00 ms",
             "CPU 7.00 ms, blocked 1.00 ms, CPU time of 2 not known",
-            "    10.0 ms    4.00 ms     40 %  Shop.lock (Shop@1)",
+            "    10.0 ms    4.00 ms     40 %  10 % and 60 %     Shop.lock (Shop@1)",
         ] {
             assert!(text.contains(part), "no {part:?} in\n{text}");
         }

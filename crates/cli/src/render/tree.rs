@@ -32,24 +32,14 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     let columns = Columns::for_report(report, screen);
     let header = columns.line(["share", "", "total", "count", "longest"]);
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    let mut tree = Tree {
-        columns,
-        top,
-        blocked_ns: report.blocked_ns,
-        screen,
-        out,
-        approximate: false,
-        no_cpu: false,
-        paused: false,
-    };
-    tree.rows(&report.rows, 0, false);
+    let mut tree = Tree { columns, top, blocked_ns: report.blocked_ns, screen, out, approximate: false, paused: false };
+    tree.rows(&report.rows, 0);
     let legends = [
         (tree.approximate, "~: the owner was in this method, or in one that the compiler had inlined into it"),
         (
             report.rows.iter().any(is_of_waits),
             "conditional: waits, which are not blocked time and not in the totals above; percentages are of all waits",
         ),
-        (tree.no_cpu, "no CPU: part of the row in which the owner was ready to run, but had no CPU (estimated)"),
         (tree.paused, "VM pause: part of the row in which the JVM had stopped all threads"),
         (
             report.rows.iter().any(has_parts),
@@ -109,24 +99,23 @@ struct Tree<'a> {
     /// True once a row was marked so.
     approximate: bool,
     /// Likewise.
-    no_cpu: bool,
     /// Likewise.
     paused: bool,
 }
 
 impl Tree<'_> {
-    /// Writes rows and those below them; `no_owner` if they are below one that names no owner.
-    fn rows(&mut self, rows: &[Row], depth: usize, no_owner: bool) {
+    /// Writes rows and those below them.
+    fn rows(&mut self, rows: &[Row], depth: usize) {
         for row in rows.iter().take(self.top) {
-            self.row(row, depth, no_owner);
-            self.rows(&row.children, depth + 1, no_owner || names_no_owner(row));
+            self.row(row, depth);
+            self.rows(&row.children, depth + 1);
         }
         if let Some(rest) = rows.get(self.top..).filter(|rest| !rest.is_empty()) {
             self.rest(rest, depth);
         }
     }
 
-    fn row(&mut self, row: &Row, depth: usize, no_owner: bool) {
+    fn row(&mut self, row: &Row, depth: usize) {
         let bar = numbers::bar(row.share, self.columns.bar);
         let figures = self.columns.line([
             &numbers::percent(row.share),
@@ -142,7 +131,7 @@ impl Tree<'_> {
         let in_words = in_words(row);
         let role = if in_words.is_some() { "" } else { role(row.aspect) };
         let taken = self.columns.width() + 2 * depth + role.len();
-        let mut marks = self.marks(row, no_owner || names_no_owner(row));
+        let mut marks = self.marks(row);
         let mut below = None;
         if let Some(interval) = &row.interval {
             let between = numbers::between(interval.of(self.blocked_ns), interval.instants);
@@ -176,8 +165,9 @@ impl Tree<'_> {
         let _ = writeln!(self.out, "{}", self.screen.faint(&line));
     }
 
-    /// What has to be said besides: approximate owners, stopped world, holders without a CPU.
-    fn marks(&mut self, row: &Row, no_owner: bool) -> String {
+    /// What has to be said besides: approximate owners, pauses of the VM. For how long the owner had no
+    /// CPU is not said: the estimate of a row has no bounds.
+    fn marks(&mut self, row: &Row) -> String {
         let part = |ns: u64| ns as f64 / row.total_ns.max(1) as f64;
         let mut marks = String::new();
         let names_owner = matches!(row.aspect, Aspect::OwnerMethod | Aspect::OwnerChain);
@@ -191,11 +181,6 @@ impl Tree<'_> {
         if part(row.pause_ns) >= 0.01 && row.pause_ns < row.total_ns {
             self.paused = true;
             let _ = write!(marks, " ({} VM pause)", numbers::percent(part(row.pause_ns)));
-        }
-        // Of the last owner's thread; a row that names no owner would contradict itself.
-        if part(row.owner_no_cpu_ns) >= 0.01 && !no_owner {
-            self.no_cpu = true;
-            let _ = write!(marks, " ({} no CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
         }
         marks
     }
@@ -214,11 +199,6 @@ fn in_words(row: &Row) -> Option<&'static str> {
         (UNKNOWN, Aspect::Lock | Aspect::LockClass | Aspect::LockName) => Some("lock not known"),
         _ => None,
     }
-}
-
-/// True for time in which nobody had the lock, or nobody of whom is known.
-fn names_no_owner(row: &Row) -> bool {
-    row.value.headline() == PAUSED || (row.aspect.is_of_owner() && row.value.headline() == UNKNOWN)
 }
 
 /// What stands before a value so that the tree reads as a sentence.
@@ -267,8 +247,9 @@ mod tests {
         let out = written(vec![Row { children: vec![blocked], owner_no_cpu_ns: 300, ..row(UNKNOWN, None) }]);
         let lines: Vec<&str> = out.lines().skip(3).collect();
         assert!(lines[0].ends_with("  hand-off, or owner not known"), "{out}");
-        assert!(lines[1].ends_with("  call stack of the blocked thread not known"), "an owner's lack of CPU: {out}");
-        assert!(!out.contains("no CPU"), "nobody is named whose CPU it was: {out}");
+        assert!(lines[1].ends_with("  call stack of the blocked thread not known"), "{out}");
+        let owned = written(vec![Row { owner_no_cpu_ns: 300, ..row("Shop.sell", None) }]);
+        assert!(!owned.contains("no CPU") && !out.contains("no CPU"), "an estimate without bounds: {owned}");
         assert!(written(vec![row(FOLDED, None)]).contains("others, too many"));
     }
 

@@ -34,7 +34,7 @@ pub struct CausalReport {
 
     /// Find source files in this directory, to show their lines in the page; repeatable.
     /// Default: the working directory
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long = "source-path", value_name = "DIR")]
     sources: Vec<PathBuf>,
 
     /// Progress points that the run was to measure.
