@@ -277,6 +277,10 @@ fn reason(error: &clap::Error) -> Option<String> {
 
 fn unknown_command(typed: &str) -> String {
     let names = command_names();
+    // What `headway help` takes for a command.
+    if typed.starts_with('-') {
+        return format!("{typed} is no command: `headway help COMMAND` or `headway COMMAND --help` shows its help");
+    }
     if typed.parse::<u32>().is_ok() {
         return format!("to record process {typed}, say `headway record {typed}`");
     }
@@ -371,6 +375,7 @@ mod tests {
     #[test]
     fn unknown_commands_get_a_sentence_that_helps() {
         assert_eq!(unknown_command("4711"), "to record process 4711, say `headway record 4711`");
+        assert!(unknown_command("--help").starts_with("--help is no command: `headway help COMMAND` or "));
         assert!(unknown_command("reprot").contains("did you mean \"report\"?"));
         assert!(unknown_command("zebra").starts_with("there is no command \"zebra\" (commands: list, run,"));
     }

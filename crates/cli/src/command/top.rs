@@ -69,11 +69,11 @@ impl Top {
     /// # Errors
     /// The target cannot be attached to, or ended; there is no terminal.
     pub fn execute(self) -> Result<u8, Failure> {
+        let jvm = find::jvm(&self.target)?;
         let on_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
         if !self.json && !on_terminal {
             return Err(Failure::Usage("`headway top` needs a terminal; --json prints its numbers instead".into()));
         }
-        let jvm = find::jvm(&self.target)?;
         let title = format!("{} {}", jvm.process.pid, jvm.main);
         let interrupted = interruptions()?;
         let mut source = Source::open(&jvm, self.interval)?;

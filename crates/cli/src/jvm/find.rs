@@ -5,6 +5,7 @@ use crate::interrupt;
 use crate::jvm::{self, Jvm, Seen};
 use crate::recording::input;
 use crate::suggest;
+use std::path::Path;
 
 /// Finds the JVM that `target` names: a pid, a main class with or without its
 /// package, a jar's file name, or a part of one of these.
@@ -43,7 +44,10 @@ fn by_name(name: &str, jvms: Vec<Jvm>) -> Result<Jvm, Failure> {
     }
     matching.pop().ok_or_else(|| Failure::NoJvmNamed {
         name: name.to_owned(),
-        hint: suggest::did_you_mean(name, names.iter().map(String::as_str)),
+        hint: match Path::new(name).is_file() {
+            true => "; it is a file, and `headway report` and `headway view` read recordings".to_owned(),
+            false => suggest::did_you_mean(name, names.iter().map(String::as_str)),
+        },
     })
 }
 
@@ -104,6 +108,13 @@ mod tests {
     fn two_that_fit_alike_are_ambiguous() {
         let sentence = found("Server", &["a.Server", "b.Server"]);
         assert_eq!(sentence, "\"Server\" matches 2 JVMs (1 a.Server, 2 b.Server): give the pid");
+    }
+
+    #[test]
+    fn a_file_is_no_jvm_and_what_reads_it_is_said() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let sentence = found(&file.path().display().to_string(), &["a.Server"]);
+        assert!(sentence.contains("\"; it is a file, and `headway report` and"), "{sentence}");
     }
 
     #[test]

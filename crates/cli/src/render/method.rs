@@ -106,8 +106,12 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
         }
         threads => title(threads, &format!("{part} of all"), screen, out),
     }
-    let header =
-        format!("  {:>7} {:>7} {:>9}", "self", "total", if unit == Unit::Samples { "samples" } else { "self time" });
+    let header = format!(
+        "  {:>7} {:>7} {:>9}",
+        "self %",
+        "total %",
+        if unit == Unit::Samples { "samples" } else { "self time" }
+    );
     let _ = writeln!(out, "{}", screen.faint(&header));
     let room = screen.width.saturating_sub(header.len() + 2).max(20);
     for method in &section.methods {
