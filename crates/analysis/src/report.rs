@@ -413,8 +413,12 @@ pub struct BlockedTime {
     pub slices_checked: u64,
     /// Contentions whose slices did not add up: an error in Headway. Always 0.
     pub slices_wrong: u64,
+    /// The minimum duration that was asked for: shorter contentions are left out; 0 if none was.
+    pub minimum_ns: u64,
     /// Contentions left out because they were shorter than the minimum duration.
     pub below_minimum: u64,
+    /// Their time. The ledger has it as blocked time (`lock-unknown`); nothing else includes it.
+    pub below_minimum_ns: u64,
     /// Contentions that the recording has as sums only, because they were shorter than
     /// its minimum duration.
     pub summed: u64,
