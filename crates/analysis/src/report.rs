@@ -191,6 +191,14 @@ impl Others {
     pub fn is_none(&self) -> bool {
         self.count == 0
     }
+
+    /// Takes in the locks beyond the first `n`, of which each has so much time.
+    pub fn take_beyond<T>(&mut self, locks: &mut Vec<T>, n: usize, ns: impl Fn(&T) -> u64) {
+        for lock in locks.drain(n.min(locks.len())..) {
+            self.count += 1;
+            self.total_ns += ns(&lock);
+        }
+    }
 }
 
 /// A value of an aspect.
@@ -699,10 +707,11 @@ impl Report {
     }
 
     /// Keeps the `n` first rows of every level, and of every other list. The
-    /// rows left out are not in any total less: parents keep theirs.
+    /// rows left out are not in any total less: parents keep theirs, and locks are
+    /// among the others.
     pub fn keep_top(&mut self, n: usize) {
         keep_top(&mut self.rows, n);
-        self.locks.truncate(n);
+        self.other_locks.take_beyond(&mut self.locks, n, |lock| lock.total_ns);
         self.waits.truncate(n);
         self.parks.truncate(n);
         if let Some(samples) = &mut self.samples {
