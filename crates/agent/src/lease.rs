@@ -9,15 +9,14 @@
 //! says that it is of no use. The thread is the VM's only while it does so.
 
 use crate::agent::{guarded, Agent, Observer};
+use crate::held::is_held;
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
 use crate::observing::observer;
 use crate::options::Terms;
 use headway_model::TimeNs;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -124,21 +123,6 @@ fn expires(terms: &Terms, lives: &Lives, ended: &Receiver<()>, refusal: impl Fn(
     }
 }
 
-/// True if somebody has a lock on the file, or that cannot be found out.
-fn is_held(file: &Path) -> bool {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(file);
-    match opened {
-        Ok(file) => !can_be_locked(&file),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
-}
-
-fn can_be_locked(file: &File) -> bool {
-    // SAFETY: an open file; the lock goes when it is closed.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == 0 }
-}
-
 fn give_up(end: impl FnOnce() -> Option<Option<PathBuf>>, terms: &Terms, reply: Option<PathBuf>, reason: &str) {
     let Some(recording) = end() else { return };
     let mut left = Vec::from_iter(terms.file.clone());
@@ -173,6 +157,8 @@ fn agent_library(lease: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
 
     fn locked(name: &str) -> (PathBuf, File) {
         let path = std::env::temp_dir().join(format!("headway-{name}-{}", std::process::id()));

@@ -59,6 +59,7 @@ pub mod exclusive;
 pub mod exit_signal;
 pub mod found_waiting;
 pub mod heap;
+mod held;
 pub mod hooks;
 pub mod java;
 pub mod jni;

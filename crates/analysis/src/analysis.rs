@@ -2,7 +2,7 @@
 
 mod sums;
 
-use crate::aggregate::{Aggregate, LockTotals, Range};
+use crate::aggregate::{clip, Aggregate, LockTotals, Range};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
 use crate::findings::{self, Grounds};
@@ -570,7 +570,7 @@ impl Analysis {
         self.accounts.known_to(TimeNs(u64::MAX), self.replay.pauses());
         self.steal.finish(also);
         let pressure = self.pressure_report(end);
-        self.report(&open, pressure)
+        self.report(&open, pressure, true)
     }
 
     /// The recording is over, with these contentions under way: so are the waits.
@@ -609,10 +609,10 @@ impl Analysis {
         let mut open = Vec::new();
         self.long.complete(&mut open, |thread| self.threads.active(thread));
         open.retain(|stretch| self.accepts(stretch.thread));
-        self.report(&open, None)
+        self.report(&open, None, false)
     }
 
-    fn report(&mut self, open: &[OpenContention], pressure: Option<PressureReport>) -> Report {
+    fn report(&mut self, open: &[OpenContention], pressure: Option<PressureReport>, is_over: bool) -> Report {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
         self.aggregate.settle();
@@ -641,7 +641,7 @@ impl Analysis {
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
         report.pressure = pressure.filter(|_| !report.ledger.lives_unknown);
         report.steal = steal;
-        let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits, totals: &totals };
+        let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits, totals: &totals, is_over };
         report.findings = findings::find(self, &mut report, range, open, &grounds);
         report.verdict = findings::verdict(&report);
         report
@@ -709,6 +709,16 @@ impl StretchSink for Nobody {
 }
 
 impl Collector<'_> {
+    /// Counts a contention that is shorter than the minimum duration: of its time only that it was blocked time.
+    fn leave_out(&mut self, stretch: &Stretch<'_>) {
+        let parts = stretch.slices.iter().filter_map(|slice| clip(slice, self.range));
+        let (ns, paused) = parts.fold((0, 0), |(ns, paused), part| (ns + part.duration, paused + part.paused));
+        if ns > 0 {
+            self.aggregate.leave_out(1, ns);
+            self.accounts.left_out(stretch.thread, ns, paused);
+        }
+    }
+
     /// Waiting is added up apart, and only where it was asked for.
     fn conditional(&mut self, stretch: &Stretch<'_>) {
         let Some(waited) = &mut self.waited else { return };
@@ -741,8 +751,8 @@ impl StretchSink for Collector<'_> {
         }
         let (aggregate, range) = (&*self.aggregate, self.range);
         self.steal.stretch(stretch, |slice| aggregate.path_of(stretch, slice, range).filter(|_| counts));
-        if stretch.duration < self.options.min_duration {
-            self.aggregate.blocked.below_minimum += 1;
+        if accepted && !counts {
+            self.leave_out(stretch);
         } else if accepted {
             self.owners.stretch(stretch, self.range, self.names, self.also);
         }

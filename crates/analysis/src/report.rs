@@ -189,6 +189,14 @@ impl Others {
     pub fn is_none(&self) -> bool {
         self.count == 0
     }
+
+    /// Takes in the locks beyond the first `n`, of which each has so much time.
+    pub fn take_beyond<T>(&mut self, locks: &mut Vec<T>, n: usize, ns: impl Fn(&T) -> u64) {
+        for lock in locks.drain(n.min(locks.len())..) {
+            self.count += 1;
+            self.total_ns += ns(&lock);
+        }
+    }
 }
 
 /// A value of an aspect.
@@ -411,8 +419,12 @@ pub struct BlockedTime {
     pub slices_checked: u64,
     /// Contentions whose slices did not add up: an error in Headway. Always 0.
     pub slices_wrong: u64,
+    /// The minimum duration that was asked for: shorter contentions are left out; 0 if none was.
+    pub minimum_ns: u64,
     /// Contentions left out because they were shorter than the minimum duration.
     pub below_minimum: u64,
+    /// Their time. The ledger has it as blocked time (`lock-unknown`); nothing else includes it.
+    pub below_minimum_ns: u64,
     /// Contentions that the recording has as sums only, because they were shorter than
     /// its minimum duration.
     pub summed: u64,
@@ -693,10 +705,11 @@ impl Report {
     }
 
     /// Keeps the `n` first rows of every level, and of every other list. The
-    /// rows left out are not in any total less: parents keep theirs.
+    /// rows left out are not in any total less: parents keep theirs, and locks are
+    /// among the others.
     pub fn keep_top(&mut self, n: usize) {
         keep_top(&mut self.rows, n);
-        self.locks.truncate(n);
+        self.other_locks.take_beyond(&mut self.locks, n, |lock| lock.total_ns);
         self.waits.truncate(n);
         self.parks.truncate(n);
         if let Some(samples) = &mut self.samples {

@@ -35,6 +35,7 @@ pub(crate) fn summarise(
     let counts = analysis.replay.counts();
     let parks = analysis.park.counts();
     let mut blocked = aggregate.accounted();
+    blocked.minimum_ns = analysis.options.min_duration.0;
     blocked.slices_checked = counts.slices_checked + parks.slices_checked;
     blocked.slices_wrong = counts.slices_wrong + parks.slices_wrong;
     blocked.ends_dropped = counts.ends_lost + parks.ends_lost;

@@ -148,7 +148,16 @@ fn explain(error: clap::Error) -> Failure {
         }
         ErrorKind::UnknownArgument => {
             let typed = word(ContextKind::InvalidArg).unwrap_or_default();
-            Failure::Usage(unknown_option(&typed))
+            Failure::Usage(if typed.starts_with('-') { unknown_option(&typed) } else { one_too_many(&typed) })
+        }
+        ErrorKind::TooManyValues => {
+            let (argument, value) = (word(ContextKind::InvalidArg), word(ContextKind::InvalidValue));
+            let (argument, value) = (argument.unwrap_or_default(), value.unwrap_or_default());
+            let option = argument.split([' ', '=']).next().unwrap_or_default();
+            Failure::Usage(match option.starts_with('-') {
+                true => format!("{option} takes no value: leave \"{value}\" out"),
+                false => one_too_many(&value),
+            })
         }
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => match reason(&error) {
             Some(sentence) => {
@@ -286,6 +295,15 @@ fn unknown_command(typed: &str) -> String {
     }
     let hint = suggest::did_you_mean(typed, names.iter().map(String::as_str));
     format!("there is no command \"{typed}\"{hint} (commands: {})", names.join(", "))
+}
+
+fn one_too_many(typed: &str) -> String {
+    match typed_command() {
+        Some(command) => format!(
+            "\"{typed}\" is one argument too many for `headway {command}` (`headway {command} --help` shows its arguments)"
+        ),
+        None => format!("\"{typed}\" is one argument too many (`headway --help` shows what there is)"),
+    }
 }
 
 fn unknown_option(typed: &str) -> String {

@@ -43,6 +43,24 @@ fn a_torn_recording_is_repaired_and_then_sound() {
 }
 
 #[test]
+fn what_a_torn_recording_lacks_may_be_in_its_missing_part() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    recording::shop(&path("whole.jfr"));
+    let whole = std::fs::read(path("whole.jfr")).expect("read");
+    std::fs::write(path("torn.jfr"), &whole[..whole.len() - 20]).expect("written");
+    let export = |name: &str| {
+        let mut command = headway(["export", "--of", "cpu", "-o"]);
+        command.arg(path("out.pb.gz")).arg(path(name));
+        command
+    };
+    refuses(&mut export("whole.jfr"), 1, "has no samples of CPU time: record with -e cpu");
+    refuses(&mut export("torn.jfr"), 4, "; its readable part has no samples of CPU time");
+    refuses(headway(["diff", "--of", "cpu"]).arg(path("torn.jfr")).arg(path("whole.jfr")), 4, "torn.jfr is damaged: ");
+    assert!(!path("out.pb.gz").exists());
+}
+
+#[test]
 fn nothing_of_value_is_overwritten() {
     let directory = tempfile::tempdir().expect("a directory");
     let recording = directory.path().join("shop.jfr");

@@ -143,6 +143,19 @@ fn filters_leave_out_what_they_say() {
 }
 
 #[test]
+fn a_report_of_long_contentions_says_what_it_leaves_out_and_counts_no_blocked_time_as_sleep() {
+    let directory = directory_with_shop();
+    let bar =
+        |report: &str| report.lines().skip_while(|line| !line.starts_with("THREAD TIME")).nth(2).map(str::to_owned);
+    let all = report_in(&directory, &["shop.jfr"]).stdout;
+    let long = report_in(&directory, &["--min-duration", "1h", "shop.jfr"]).stdout;
+    assert!(unwrapped(&long).contains("Left out (--min-duration): "), "{long}");
+    assert!(!all.contains("Left out"), "{all}");
+    assert_eq!(bar(&long), bar(&all), "{long}");
+    assert!(bar(&long).is_some_and(|bar| bar.contains("blocked on locks")), "{long}");
+}
+
+#[test]
 fn a_file_in_which_nothing_is_readable_is_no_report() {
     let directory = directory_with_shop();
     let whole = std::fs::read(directory.path().join("shop.jfr")).expect("read");

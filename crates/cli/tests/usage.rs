@@ -7,12 +7,16 @@ mod support;
 use support::{headway, refuses, said};
 
 /// Every mistake that is told in a sentence of our own.
-const MISTAKES: [(&[&str], &str); 40] = [
+const MISTAKES: [(&[&str], &str); 44] = [
     (&["reprot", "a.jfr"], "there is no command \"reprot\"; did you mean \"report\"? (commands: list, run, record,"),
     (&["bonfire", "a.jfr"], "there is no command \"bonfire\" (commands: list, run, record,"),
     (&["4711"], "to record process 4711, say `headway record 4711`"),
     (&["report", "--topp", "3", "a.jfr"], "`headway report` has no option --topp; did you mean \"--top\"?"),
     (&["record", "--bogus", "1"], "`headway record` has no option --bogus (`headway record --help` shows its options)"),
+    (&["diff", "a.jfr", "b.jfr", "c.jfr"], "\"c.jfr\" is one argument too many for `headway diff` (`headway diff --help`"),
+    (&["view", "a.jfr", "b.jfr", "c.jfr"], "\"c.jfr\" is one argument too many for `headway view` (`headway view --help`"),
+    (&["list", "all"], "\"all\" is one argument too many for `headway list` (`headway list --help` shows its arguments)"),
+    (&["report", "--method=Shop.sell", "a.jfr"], "--method takes no value: leave \"Shop.sell\" out"),
     (&["--safe"], "--safe is an option of commands: write it after the command, as in `headway run --safe`"),
     (&["--bogus"], "there is no option --bogus (`headway --help` shows what there is)"),
     (

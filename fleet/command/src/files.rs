@@ -18,7 +18,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Operator, TableProviderFilte
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::Expr;
 use datafusion::scalar::ScalarValue;
-use headway_store::{bucket, empty, Day, Table};
+use headway_store::{bucket, empty, DataFile, Day, Table};
 use std::sync::Arc;
 
 const DAY_US: i64 = 24 * 3_600 * 1_000_000;
@@ -32,6 +32,15 @@ pub struct StoredFile {
     pub bucket: u64,
     /// Where it is, from the store on.
     pub path: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl StoredFile {
+    /// A file that a snapshot of this day has.
+    pub fn of(day: Day, file: &DataFile) -> StoredFile {
+        StoredFile { day, bucket: file.bucket, path: file.path.clone(), bytes: file.bytes }
+    }
 }
 
 /// See the module.
@@ -175,7 +184,7 @@ mod tests {
 
     #[track_caller]
     fn check(filter: Expr, may_have: bool) {
-        let file = StoredFile { day: DAY, bucket: bucket("shop"), path: String::new() };
+        let file = StoredFile { day: DAY, bucket: bucket("shop"), path: String::new(), bytes: 0 };
         assert_eq!(file.may_have(&filter), may_have, "{filter}");
     }
 

@@ -44,7 +44,7 @@ async fn write(store: &Store, snapshot: &Snapshot, bucket: u64) -> Result<Hours,
     for table in Table::HOURS {
         let source = Source::Open(table);
         let files = snapshot.files().filter(|file| file.bucket == bucket && file.table() == Some(source.table()));
-        let files = files.map(|file| StoredFile { day: snapshot.day, bucket, path: file.path.clone() });
+        let files = files.map(|file| StoredFile::of(snapshot.day, file));
         let minutes = Database::of_files(store, vec![(source, files.collect())], MEMORY)?;
         tables.push((table, minutes.of_view(&format!("{}_open", table.name())).await?));
     }

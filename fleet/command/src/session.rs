@@ -22,6 +22,7 @@ use datafusion::prelude::{col, lit, Expr, SQLOptions, SessionConfig, SessionCont
 use datafusion::scalar::ScalarValue;
 use headway_rollup::Rolled;
 use headway_store::{batches, Store, Table};
+use object_store::path::Path;
 use object_store::ObjectStore;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -102,11 +103,13 @@ impl Database {
     /// # Errors
     /// Only an error in Headway.
     pub fn of_files(store: &Store, files: Vec<(Source, Vec<StoredFile>)>, memory: usize) -> Result<Database, Failure> {
+        let all = files.iter().flat_map(|(_, files)| files);
+        let bytes = all.map(|file| (Path::from(file.path.as_str()), file.bytes)).collect();
         let table = |(source, files): (Source, Vec<StoredFile>)| -> (Source, Arc<dyn TableProvider>) {
             (source, Arc::new(FileTable::new(source.table(), files)))
         };
         let tables = files.into_iter().map(table).collect();
-        Ok(Database { runtime: runtime(Some(store.objects()), memory)?, tables })
+        Ok(Database { runtime: runtime(Some(store.objects(bytes)), memory)?, tables })
     }
 
     fn of_recordings(recordings: &[Rolled], memory: usize) -> Result<Database, Failure> {

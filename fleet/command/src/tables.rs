@@ -91,8 +91,7 @@ impl Source {
             Source::All(_) => of_table.collect(),
             Source::Open(_) => of_table.filter(is_open).collect(),
         };
-        let stored = |file: &DataFile| StoredFile { day: snapshot.day, bucket: file.bucket, path: file.path.clone() };
-        files.into_iter().map(stored).collect()
+        files.into_iter().map(|file| StoredFile::of(snapshot.day, file)).collect()
     }
 }
 

@@ -187,23 +187,43 @@ fn a_damaged_recording_is_used_and_said() {
     assert!(rows.stdout.contains("true"), "{}", rows.stdout);
 }
 
-#[test]
-fn a_missing_file_is_no_answer_without_its_rows() {
-    let (folder, place) = store();
-    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
-    let mut folders = vec![folder.path().to_owned()];
-    let mut removed = 0;
+/// The only file of a table in a store.
+fn file_of(store: &std::path::Path, table: &str) -> std::path::PathBuf {
+    let mut folders = vec![store.to_owned()];
+    let mut found = Vec::new();
     while let Some(next) = folders.pop() {
         for entry in std::fs::read_dir(&next).expect("a folder").map(|entry| entry.expect("an entry").path()) {
             if entry.is_dir() {
                 folders.push(entry);
-            } else if next.ends_with("lock_minute") {
-                std::fs::remove_file(entry).expect("removed");
-                removed += 1;
+            } else if next.ends_with(table) {
+                found.push(entry);
             }
         }
     }
-    assert_eq!(removed, 1);
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_no_answer_without_its_rows() {
+    let (folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let file = file_of(folder.path(), "lock_minute");
+    for length in [0, 100] {
+        let whole = std::fs::OpenOptions::new().write(true).open(&file).expect("a file");
+        whole.set_len(length).expect("cut");
+        let said = fleet(["sql", "SELECT count(*) AS n FROM lock_minute", &place]);
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
+        assert!(said.stderr.contains(&format!(".parquet is damaged: it has {length} bytes, not ")), "{}", said.stderr);
+        assert_eq!(said.stderr.lines().count(), 1, "{}", said.stderr);
+    }
+}
+
+#[test]
+fn a_missing_file_is_no_answer_without_its_rows() {
+    let (folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    std::fs::remove_file(file_of(folder.path(), "lock_minute")).expect("removed");
     let said = fleet(["sql", "SELECT count(*) AS n FROM lock_minute", &place]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
     assert!(said.stderr.contains("it is missing") && said.stderr.lines().count() == 1, "{}", said.stderr);

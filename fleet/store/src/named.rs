@@ -1,5 +1,6 @@
 //! A store's files as a query engine reads them: by name, and nothing else.
 
+use crate::error::StoreError;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -8,23 +9,30 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Reads objects by their names. Two things differ from the objects beneath:
+/// Reads objects by their names. Three things differ from the objects beneath:
 ///
 /// An object has the name by which it was asked for. `PrefixStore` answers with the whole name in the bucket, and
 /// DataFusion leaves out an object of another name than it asked for, without an error: all tables are empty then.
 ///
 /// Nothing can be listed. DataFusion lists what lies below a name of which there is no object, and so takes a file that
 /// is missing for a folder without files: its rows are missing in the answer, without an error.
+///
+/// A file has the size that it was written with. DataFusion leaves out an empty file, without an error.
 #[derive(Debug)]
-pub(crate) struct Named(pub(crate) Arc<dyn ObjectStore>);
+pub(crate) struct Named {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// How long these files are.
+    pub(crate) bytes: HashMap<Path, u64>,
+}
 
 impl fmt::Display for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.objects)
     }
 }
 
@@ -37,16 +45,24 @@ fn is_missing(below: Option<&Path>) -> Error {
     Error::NotFound { path, source: "the store refers to it, but it is missing".into() }
 }
 
+fn has_another_size(path: &Path, found: u64, bytes: u64) -> Error {
+    let damaged = StoreError::Damaged(path.to_string(), format!("it has {found} bytes, not {bytes}"));
+    Error::Generic { store: "Headway", source: Box::new(damaged) }
+}
+
 #[async_trait]
 impl ObjectStore for Named {
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        let mut found = self.0.get_opts(path, options).await?;
+        let mut found = self.objects.get_opts(path, options).await?;
         found.meta.location = path.clone();
-        Ok(found)
+        match self.bytes.get(path) {
+            Some(bytes) if *bytes != found.meta.size => Err(has_another_size(path, found.meta.size, *bytes)),
+            _ => Ok(found),
+        }
     }
 
     async fn get_ranges(&self, path: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.0.get_ranges(path, ranges).await
+        self.objects.get_ranges(path, ranges).await
     }
 
     fn list(&self, below: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {

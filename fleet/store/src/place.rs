@@ -12,6 +12,7 @@ use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A store.
@@ -134,9 +135,9 @@ impl Store {
     }
 
     /// The objects below the place, to be read by their names; nothing else can be reached through them, and nothing
-    /// can be listed or written.
-    pub fn objects(&self) -> Arc<dyn ObjectStore> {
-        Arc::new(Named(self.objects.clone()))
+    /// can be listed or written. To read one of these files is an error if it has another size than here.
+    pub fn objects(&self, bytes: HashMap<Path, u64>) -> Arc<dyn ObjectStore> {
+        Arc::new(Named { objects: self.objects.clone(), bytes })
     }
 
     /// Puts an object if there is none of that name. False if there is another one.

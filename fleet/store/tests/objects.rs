@@ -14,7 +14,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
     PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -175,12 +175,19 @@ fn below_a_prefix_a_file_has_the_name_by_which_it_is_read() {
         let store = Store::open_or_make_on(bucket, "test://acme/rows").await.expect("a store");
         store.deliver(&rolled("shop", 1, NOON)).await.expect("a delivery");
         let snapshot = store.snapshot(day()).await.expect("a snapshot");
-        let objects = store.objects();
+        let objects = store.objects(HashMap::new());
         for file in snapshot.files() {
             let path = Path::from(file.path.as_str());
             let found = objects.head(&path).await.expect("a file");
             assert_eq!((found.location, found.size), (path, file.bytes));
         }
+        // One that has another size than when it was written is not read.
+        let file = snapshot.files().next().expect("a file");
+        let path = Path::from(file.path.as_str());
+        let sized = |bytes| store.objects(HashMap::from([(path.clone(), bytes)]));
+        assert!(sized(file.bytes).get(&path).await.is_ok());
+        let error = sized(file.bytes + 1).get(&path).await.expect_err("another size").to_string();
+        assert!(error.contains(&format!("{path} is damaged: it has {} bytes", file.bytes)), "{error}");
         // Whoever takes a missing file for a folder meets an error, and what is read only stays as it is.
         let nowhere = Path::from("nowhere.parquet");
         let listed: Vec<_> = objects.list(Some(&nowhere)).collect().await;

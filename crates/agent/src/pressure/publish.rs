@@ -3,9 +3,10 @@
 //! A reader (`headway top`) names a file in its private directory and touches
 //! another beside it as long as it watches. The picture is written under a
 //! temporary name and renamed, so that nobody sees half of it, and readable by
-//! its owner only. When the reader stops watching, however it ended, the file
-//! goes and writing ends.
+//! its owner only. When the reader stops watching, however it ended, both files
+//! go and writing ends; the directory, too, if they were all that a reader left in it.
 
+use crate::held::is_held;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -28,8 +29,7 @@ impl Publisher {
     pub fn add(&mut self, file: PathBuf) {
         self.files.retain(|known| *known != file);
         if self.files.len() >= MOST {
-            let oldest = self.files.remove(0);
-            let _ = fs::remove_file(oldest);
+            remove(&self.files.remove(0));
         }
         self.files.push(file);
     }
@@ -44,8 +44,9 @@ impl Publisher {
         self.files.retain(|file| {
             let written = is_watched(file) && write(file, picture).is_ok();
             if !written {
-                // Gone already if its directory is.
-                let _ = fs::remove_file(file);
+                remove(file);
+                let directory = file.parent().filter(|directory| !is_held(directory));
+                directory.map(fs::remove_dir);
             }
             written
         });
@@ -53,10 +54,14 @@ impl Publisher {
 
     /// There is nothing to show any more.
     pub fn end(&mut self) {
-        for file in std::mem::take(&mut self.files) {
-            let _ = fs::remove_file(file);
-        }
+        std::mem::take(&mut self.files).iter().for_each(|file| remove(file));
     }
+}
+
+/// Removes a picture and what its reader touches; gone already if their directory is.
+fn remove(file: &Path) {
+    let _ = fs::remove_file(file);
+    let _ = fs::remove_file(watch_file(file));
 }
 
 /// The file that the reader touches.
@@ -93,6 +98,7 @@ fn write(file: &Path, picture: &[u8]) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::PermissionsExt;
     use std::time::SystemTime;
 
@@ -112,11 +118,39 @@ mod tests {
         let watched = OpenOptions::new().write(true).open(&watch).unwrap();
         watched.set_modified(SystemTime::now() - WATCHES * 2).unwrap();
         publisher.publish(b"three");
-        assert!(publisher.is_idle() && !file.exists());
+        assert!(publisher.is_idle() && !file.exists() && !watch.exists());
+        assert!(!directory.exists(), "its reader is gone, and nothing else was in it");
 
         publisher.add(directory.join("gone/live.json"));
         publisher.publish(b"four");
         assert!(publisher.is_idle());
+    }
+
+    #[test]
+    fn the_directory_of_a_reader_that_lives_stays() {
+        let directory = std::env::temp_dir().join(format!("headway-publish-held-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let reader = fs::File::open(&directory).unwrap();
+        // SAFETY: an open directory.
+        assert_eq!(unsafe { libc::flock(reader.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }, 0);
+        let mut publisher = Publisher::default();
+        publisher.add(directory.join("live.json"));
+        publisher.publish(b"one");
+        assert!(publisher.is_idle() && directory.exists());
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_left_when_the_recording_ends() {
+        let directory = std::env::temp_dir().join(format!("headway-publish-end-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let file = directory.join("live.json");
+        let mut publisher = Publisher::default();
+        publisher.add(file.clone());
+        fs::write(watch_file(&file), "").unwrap();
+        publisher.publish(b"one");
+        publisher.end();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::remove_dir(&directory).unwrap();
     }
 }

@@ -220,6 +220,12 @@ impl Aggregate {
         self.stretches
     }
 
+    /// Counts contentions that are shorter than the minimum duration, and their time in the range.
+    pub fn leave_out(&mut self, count: u64, ns: u64) {
+        self.blocked.below_minimum += count;
+        self.blocked.below_minimum_ns += ns;
+    }
+
     /// Adds a stretch, as far as it lies in the range. Gives the time that this is,
     /// and how much of it was a pause.
     pub fn add(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names) -> (u64, u64) {

@@ -106,7 +106,10 @@ impl Analysis {
         }
         let is_waiting = sum.kind == Kind::Conditional;
         if self.options.min_duration > DurationNs::ZERO {
-            self.aggregate.blocked.below_minimum += if is_waiting { 0 } else { sum.count };
+            if let Some(sum) = sum.within(self.range).filter(|_| !is_waiting) {
+                self.aggregate.leave_out(sum.count, sum.total_ns);
+                self.accounts.left_out(sum.thread, sum.total_ns, 0);
+            }
             return;
         }
         let aggregate = match is_waiting {

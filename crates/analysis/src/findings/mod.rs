@@ -52,6 +52,8 @@ pub(crate) struct Grounds<'a> {
     pub splits: &'a FxHashMap<LockId, LockSplit>,
     /// The totals of each lock.
     pub totals: &'a FxHashMap<LockId, LockTotals>,
+    /// False while the recording goes on: contentions that have not ended are then not counted.
+    pub is_over: bool,
 }
 
 impl Grounds<'_> {
@@ -166,7 +168,7 @@ pub(crate) fn find(
     first.extend(other::parks(report));
     let says_something = first.iter().any(|finding| finding.kind != FindingKind::Unreliable);
     if !says_something {
-        first.push(other::nothing(report));
+        first.push(other::nothing(report, grounds.is_over));
     }
     point_to_lack_of_cpus(&mut first);
     first

@@ -5,7 +5,7 @@ use super::words::{code, count, grouped, percent};
 use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
-use crate::report::{records, Evidence, Finding, FindingKind, Report};
+use crate::report::{records, BlockedTime, Evidence, Finding, FindingKind, Report};
 use headway_model::event::SWITCHED_OFF;
 use headway_model::{DurationNs, Loss};
 
@@ -256,8 +256,34 @@ fn cost(outside: u64, in_locks: u64) -> String {
     )
 }
 
-/// Nothing found, said plainly.
-pub(super) fn nothing(report: &Report) -> Finding {
+impl BlockedTime {
+    /// ``Left out (--min-duration): 676 contentions shorter than 10.0 ms, in which threads were blocked for 1.26 s.``;
+    /// `None` if there are none.
+    pub fn left_out(&self) -> Option<String> {
+        (self.below_minimum > 0).then(|| {
+            format!(
+                "Left out (--min-duration): {} shorter than {}, in which threads were blocked for {}.",
+                count(self.below_minimum, "contention"),
+                DurationNs(self.minimum_ns),
+                DurationNs(self.below_minimum_ns),
+            )
+        })
+    }
+}
+
+/// What is to be added where no contention is known, if there are virtual threads: they are seen when they run.
+fn unseen_virtual_threads(report: &Report) -> &'static str {
+    match report.virtual_threads.as_ref().is_some_and(|threads| threads.carriers > 0) && !report.recording.foreign {
+        true => {
+            " Virtual threads that were blocked before the recording began, and have not run since, are not counted: \
+             `jcmd PID Thread.dump_to_file FILE` shows them."
+        }
+        false => "",
+    }
+}
+
+/// Nothing found, said plainly: of a recording that is over, or of one that goes on, in which threads can be blocked now.
+pub(super) fn nothing(report: &Report, is_over: bool) -> Finding {
     // Locks of java.util.concurrent are known by their parks.
     let records = |event| records(&report.recording.settings, event);
     let lock = match (records("monitor"), records("park")) {
@@ -266,12 +292,17 @@ pub(super) fn nothing(report: &Report) -> Finding {
         (_, false) => "monitor",
     };
     let text = match (report.contentions, report.ledger.active_ns()) {
-        (0, _) => format!(
-            "{} was blocked on a {lock} in {} ({}).",
-            report.selection.no_thread(),
-            DurationNs(report.duration_ns),
-            count(report.threads, "application thread"),
-        ),
+        (0, _) if report.blocked.below_minimum > 0 => {
+            format!("No contention lasted {} or longer.", DurationNs(report.blocked.minimum_ns))
+        }
+        (0, _) => {
+            let (duration, threads) = (DurationNs(report.duration_ns), count(report.threads, "application thread"));
+            let said = match is_over {
+                true => format!("{} was blocked on a {lock} in {duration} ({threads}).", report.selection.no_thread()),
+                false => format!("No contention of a {lock} has ended in {duration} ({threads})."),
+            };
+            said + unseen_virtual_threads(report)
+        }
         (n, 0) => format!(
             "Nothing stands out: threads were blocked on {lock}s {} for {} in all.",
             count(n, "time"),

@@ -71,6 +71,17 @@ pub(super) fn verdict(report: &Report) -> String {
     if active == 0 {
         return with_never_woken(report, report.selection.none_active());
     }
+    let left_out = part(report.blocked.below_minimum_ns);
+    if left_out >= MATTERS {
+        let said = format!(
+            "No lock, wait or lack of CPU costs {} of the active thread time or more, but threads were blocked for {} of it \
+             in contentions that are left out, because they were shorter than {}.",
+            percent(MATTERS),
+            percent(left_out),
+            DurationNs(report.blocked.minimum_ns),
+        );
+        return with_never_woken(report, said);
+    }
     let unknown = part(ledger.ns(EntryKind::Unknown));
     if unknown >= BOUND {
         return with_never_woken(report, mostly_unknown(report, unknown));

@@ -12,6 +12,8 @@ const MOST_WAITING: usize = 1 << 18;
 pub(crate) struct Account {
     /// Blocked on locks.
     pub blocked: u64,
+    /// Blocked on locks in contentions that are left out of everything else: shorter than the minimum duration.
+    pub left_out: u64,
     /// Waiting: conditions, permits, results, work.
     pub waited: u64,
     /// Parked in sleep or input and output.
@@ -23,7 +25,7 @@ pub(crate) struct Account {
 impl Account {
     /// Time that the thread's events account for.
     pub fn own(&self) -> u64 {
-        self.blocked + self.waited + self.parked
+        self.blocked + self.left_out + self.waited + self.parked
     }
 }
 
@@ -55,6 +57,14 @@ impl Accounts {
     pub fn blocked(&mut self, thread: ThreadId, ns: u64, paused: u64) {
         if let Some(account) = self.account(thread) {
             account.blocked += ns;
+            account.paused += paused;
+        }
+    }
+
+    /// The thread was blocked so long in contentions that are left out; likewise.
+    pub fn left_out(&mut self, thread: ThreadId, ns: u64, paused: u64) {
+        if let Some(account) = self.account(thread) {
+            account.left_out += ns;
             account.paused += paused;
         }
     }

@@ -79,6 +79,8 @@ pub(crate) fn assemble(
                 sums.add(EntryKind::Unknown, rest - off_cpu, Quality::Exact);
             }
         }
+        // Short contentions are left out of all sums about locks, but their threads did nothing else meanwhile.
+        sums.add(EntryKind::LockUnknown, account.left_out, Quality::Exact);
         ledger.threads += u64::from(account.own() > 0 || who == Who::Platform);
         blocked += account.blocked;
         waited += account.waited;

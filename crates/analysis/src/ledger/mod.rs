@@ -58,7 +58,8 @@ pub enum EntryKind {
     /// Blocked on a lock that was free: the next one was a virtual thread, for which no
     /// carrier was free yet.
     LockHandOffCarrier,
-    /// Blocked on a lock; what happened meanwhile is not known.
+    /// Blocked on a lock; what happened meanwhile is not known, or was left out because the contention was shorter than
+    /// the minimum duration.
     LockUnknown,
     /// Waiting for a permit, a pooled object or room in a buffer.
     WaitPermit,

@@ -140,6 +140,56 @@ fn a_thread_is_paused_only_where_it_is_neither_blocked_nor_waiting() {
     assert_eq!(ledger.ns(EntryKind::LockHandOff), MS);
 }
 
+/// Time in contentions that a minimum leaves out is neither sleep nor unknown: threads were blocked.
+#[test]
+fn short_contentions_that_are_left_out_stay_blocked_time() {
+    let locks =
+        |ledger: &Ledger| EntryKind::ALL.into_iter().filter(|kind| kind.is_lock()).map(|kind| ledger.ns(kind)).sum();
+    for (number, played) in plays().enumerate() {
+        let mut dice = Dice::new(number as u64);
+        let events = measured(&played, &mut dice);
+        let quarter = DurationNs((played.end.0 - 1_000_000) / 4);
+        let minimum = DurationNs(dice.below(3 * MS));
+        for threads in [None, Some(ThreadFilter::new("some", |name| name.ends_with('3')))] {
+            let all = Options { from: Some(Bound::SinceStart(quarter)), threads, ..Options::default() };
+            let long = Options { min_duration: minimum, ..all.clone() };
+            let (all, long) = (analyse(&events, played.end, all), analyse(&events, played.end, long));
+            check(&long.ledger, &format!("play {number}, at least {minimum}"));
+            assert_eq!(long.blocked_ns + long.blocked.below_minimum_ns, all.blocked_ns, "play {number}");
+            assert_eq!(long.contentions + long.blocked.below_minimum, all.contentions, "play {number}");
+            let blocked: [u64; 2] = [locks(&all.ledger), locks(&long.ledger)];
+            assert_eq!(blocked[0], blocked[1], "play {number}, at least {minimum}");
+            for kind in [EntryKind::OffCpu, EntryKind::Unknown, EntryKind::Cpu, EntryKind::Pause] {
+                assert_eq!(all.ledger.ns(kind), long.ledger.ns(kind), "play {number}, at least {minimum}: {kind:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_report_of_long_contentions_says_how_many_short_ones_it_leaves_out() {
+    let picture = crate::picture::draw(
+        "
+        T1: [a..................]
+        T2:   a~~~~~~~~~~~~~~~~~~[a]
+        ",
+    );
+    let mut events = vec![story::recording(crate::picture::at(0))];
+    events.extend(["one", "two"].iter().zip(1..).map(|(name, id)| story::thread(id, name)));
+    events.extend(picture.events.iter().cloned());
+    let report = |minimum| {
+        analyse(&events, picture.end, Options { min_duration: DurationNs(minimum * MS), ..Options::default() })
+    };
+    assert_eq!(report(10).blocked.left_out(), None);
+    let report = report(1_000);
+    let said =
+        "Left out (--min-duration): 1 contention shorter than 1.00 s, in which threads were blocked for 19.0 ms.";
+    assert_eq!(report.blocked.left_out().as_deref(), Some(said));
+    let texts: Vec<&str> = report.findings.iter().map(|finding| finding.text.as_str()).collect();
+    assert_eq!(texts, ["No contention lasted 1.00 s or longer."]);
+    assert!(report.verdict.contains("in contentions that are left out"), "{}", report.verdict);
+}
+
 /// Two threads that live for a second, without a lock or a wait, and how much CPU time was measured.
 fn idle_of_locks(cpu_percent: Option<u64>) -> Report {
     let (start, second) = (TimeNs(MS), 1_000 * MS);

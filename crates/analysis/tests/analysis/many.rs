@@ -72,3 +72,13 @@ fn a_lock_with_a_phase_is_told_however_little_it_cost() {
     let told: u64 = pressure.locks.iter().map(|lock| lock.acquiring_ns).sum();
     assert_eq!(told + pressure.other_locks.total_ns, pressure.acquiring_ns);
 }
+
+#[test]
+fn locks_that_are_left_out_are_among_the_others() {
+    let mut report = REPORT.clone();
+    report.keep_top(10);
+    let listed: u64 = report.locks.iter().map(|lock| lock.total_ns).sum();
+    assert_eq!(report.locks.len(), 10);
+    assert_eq!(report.other_locks.count, MOST_TOLD as u64 - 10 + CHEAP + 1);
+    assert_eq!(listed + report.other_locks.total_ns, report.blocked_ns);
+}

@@ -731,6 +731,14 @@ fn nothing_found_is_said() {
     assert_eq!(texts(&report), ["No thread was blocked on a monitor in 7.00 ms (1 application thread)."]);
     assert_eq!(report.findings[0].kind, FindingKind::Nothing);
     assert!(report.rows.is_empty());
+    // Of a recording that goes on, it is not known whether threads are blocked now.
+    let picture = draw("T1: [a........]\nT2:   a~~~~~~~[a]");
+    let mut analysis = Analysis::new(by("lock"));
+    let before = picture.events.iter().filter(|event| event.time() < Some(at(5)));
+    definitions(&picture).iter().chain(before).for_each(|event| analysis.feed(event));
+    let report = analysis.snapshot();
+    let text = texts(&report)[0];
+    assert!(text.starts_with("No contention of a monitor has ended in "), "{text}");
 }
 
 #[test]

@@ -135,3 +135,20 @@ fn the_method_whose_synchronized_block_pins_is_named() {
     assert_eq!(of("21.0.2"), [block, method]);
     assert_eq!(of("25"), [(String::new(), None), (String::new(), None)], "monitors do not pin");
 }
+
+/// Virtual threads are seen when they run: of those that were blocked all the time nothing is known.
+#[test]
+fn where_there_are_virtual_threads_nobody_is_said_to_be_free_of_locks() {
+    let said = |carriers: &[Event]| {
+        let mut analysis = Analysis::new(Options::default());
+        analysis.feed(&recording(at(0)));
+        analysis.feed(&thread(2, "main"));
+        carriers.iter().for_each(|event| analysis.feed(event));
+        analysis.feed(&Event::Watermark(at(100)));
+        analysis.finish().findings.remove(0).text
+    };
+    let nobody = "No thread was blocked on a monitor in 100 ms (1 application thread).";
+    assert_eq!(said(&[]), nobody);
+    let text = said(&[carrier()]);
+    assert!(text.starts_with(nobody) && text.contains("blocked before the recording began"), "{text}");
+}

@@ -225,10 +225,13 @@ impl Analysed {
             return None;
         }
         let mut pressure = self.report.pressure.clone().unwrap_or_default();
+        let PressureReport { locks, other_locks, .. } = &mut pressure;
         if phases_only {
-            pressure.locks.retain(|lock| !lock.phases.is_empty());
+            locks.sort_by_key(|lock| lock.phases.is_empty());
+            let with_phases = locks.partition_point(|lock| !lock.phases.is_empty());
+            other_locks.take_beyond(locks, with_phases, |lock| lock.acquiring_ns);
         }
-        pressure.locks.truncate(self.top);
+        other_locks.take_beyond(locks, self.top, |lock| lock.acquiring_ns);
         Some(pressure)
     }
 
@@ -251,6 +254,21 @@ impl Analysed {
 mod tests {
     use super::*;
     use crate::quantity::moment;
+    use headway_analysis::pressure::pressure_report::{LockPressure, PhaseReport};
+
+    #[test]
+    fn locks_without_room_or_phase_are_among_the_others() {
+        let lock = |acquiring_ns, phases| LockPressure { acquiring_ns, phases, ..LockPressure::default() };
+        let locks = vec![lock(9, vec![]), lock(4, vec![PhaseReport::default()]), lock(2, vec![])];
+        let pressure = PressureReport { locks, acquiring_ns: 15, ..PressureReport::default() };
+        let report = Report { pressure: Some(pressure), ..Report::default() };
+        let analysed = Analysed { path: PathBuf::new(), report, problems: Vec::new(), top: 1 };
+        for (phases_only, listed) in [(false, 9), (true, 4)] {
+            let pressure = analysed.pressure_of_top(phases_only).expect("pressure");
+            assert_eq!((pressure.locks.len(), pressure.locks[0].acquiring_ns), (1, listed));
+            assert_eq!((pressure.other_locks.count, pressure.other_locks.total_ns), (2, 15 - listed));
+        }
+    }
 
     #[test]
     fn ranges_that_show_nothing_are_refused() {

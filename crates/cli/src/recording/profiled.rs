@@ -121,6 +121,11 @@ impl Profiled {
             Measure::Wall => "has no samples by the wall clock",
             _ => "has no time blocked on locks",
         };
+        if let Some(problem) = self.problems.first() {
+            // It can have been in the rest: how it was recorded is not the reason.
+            let problem = format!("is damaged: {problem}; its readable part {what}");
+            return Failure::UselessRecording { path: self.path.clone(), problem };
+        }
         let advice = match self.profile.measure {
             _ if narrowed => "in the range and the threads asked for".to_owned(),
             Measure::Cpu if wall > 0 => {

@@ -130,7 +130,10 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
-    for line in [report.selection.sentence(), summed_up(report), sampled(report)].into_iter().flatten() {
+    for line in [report.selection.sentence(), report.blocked.left_out(), summed_up(report), sampled(report)]
+        .into_iter()
+        .flatten()
+    {
         for line in prose::wrapped(&line, screen.width, 2) {
             let _ = writeln!(out, "{}", screen.faint(&line));
         }
