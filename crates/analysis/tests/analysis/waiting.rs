@@ -442,6 +442,21 @@ fn a_loop_that_is_given_work_is_idle_however_many_frames_it_has() {
     assert_eq!(report.ledger.ns(EntryKind::WaitWork), 900 * MS);
 }
 
+/// Gives the waits of one thread another stack.
+fn waits_with(waiting: &mut Waiting, waiter: u64, frames: &str) {
+    let mut naming = Naming::new();
+    naming.chain(4, &format!("{PARK} {frames}"), 1);
+    let first = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
+    for event in &mut waiting.events {
+        match event {
+            Event::ParkBegin(e) if e.thread == ThreadId(waiter) => e.chain = ChainId(4),
+            Event::Park(e) if e.thread == ThreadId(waiter) => e.chain = ChainId(4),
+            _ => {}
+        }
+    }
+    waiting.events.splice(first..first, naming.events.into_iter().map(|event| renumbered(event, 1_000)));
+}
+
 #[test]
 fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
     let frames = "j.LinkedBlockingQueue.take com.acme.Channel.receive java.lang.Thread.run";
@@ -453,18 +468,7 @@ fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
         waiting.wait(client, begin + 10, begin + 95, Some(9));
     }
     // The stack is the same, and two sites need two stacks.
-    let mut naming = Naming::new();
-    naming.chain(4, &format!("{PARK} j.LinkedBlockingQueue.take com.acme.Channel.serve java.lang.Thread.run"), 1);
-    let at_definitions = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
-    for event in &mut waiting.events {
-        match event {
-            Event::ParkBegin(e) if e.thread == ThreadId(9) => e.chain = ChainId(4),
-            Event::Park(e) if e.thread == ThreadId(9) => e.chain = ChainId(4),
-            _ => {}
-        }
-    }
-    let renamed = naming.events.into_iter().map(|event| renumbered(event, 1_000));
-    waiting.events.splice(at_definitions..at_definitions, renamed);
+    waits_with(&mut waiting, 9, "j.LinkedBlockingQueue.take com.acme.Channel.serve java.lang.Thread.run");
     let report = waiting.report();
     let idle: Vec<(&str, bool)> = report.waits.iter().map(|site| (site.method.as_str(), site.idle)).collect();
     assert_eq!(idle, [("com.acme.Channel.receive", false), ("com.acme.Channel.serve", true)]);
@@ -481,26 +485,32 @@ fn workers_stay_idle_though_one_thread_once_waited_for_them() {
         let (worker, begin) = (1 + round % 3, 60 + 30 * round);
         waiting.wait(worker, begin, begin + 25, Some(if round == 0 { 10 } else { 9 }));
     }
-    let mut naming = Naming::new();
-    naming.chain(
-        4,
-        &format!(
-            "{PARK} j.FutureTask.get com.acme.Start.pool com.acme.Start.all com.acme.Start.run com.acme.Start.main"
-        ),
-        1,
+    waits_with(
+        &mut waiting,
+        10,
+        "j.FutureTask.get com.acme.Start.pool com.acme.Start.all com.acme.Start.run com.acme.Start.main",
     );
-    let first = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
-    for event in &mut waiting.events {
-        match event {
-            Event::ParkBegin(e) if e.thread == ThreadId(10) => e.chain = ChainId(4),
-            Event::Park(e) if e.thread == ThreadId(10) => e.chain = ChainId(4),
-            _ => {}
-        }
-    }
-    waiting.events.splice(first..first, naming.events.into_iter().map(|event| renumbered(event, 1_000)));
     let report = waiting.report();
     let workers = report.waits.iter().find(|site| site.method == "com.acme.Pool$Worker.next").expect("a site");
     assert!(workers.idle, "{:?}", report.waits);
+}
+
+/// More workers than threads that give them work and wait until it is done: the workers are idle, not clients.
+#[test]
+fn workers_are_idle_though_there_are_more_of_them_than_of_those_that_wait_for_them() {
+    let frames = "j.LinkedBlockingQueue.take com.acme.Server.work java.lang.Thread.run";
+    let asks = "j.CountDownLatch.await com.acme.Shop.order com.acme.Shop.serve com.acme.Shop.run java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Shop.order");
+    for round in 0..12 {
+        let (worker, begin) = (1 + round % 4, 80 * round);
+        waiting.wait(worker, begin, begin + 70, Some(9));
+        waiting.wait(9, begin + 70, begin + 75, Some(worker));
+    }
+    waits_with(&mut waiting, 9, asks);
+    let report = waiting.report();
+    let workers = report.waits.iter().find(|site| site.method == "com.acme.Server.work").expect("a site");
+    assert!(workers.idle, "{:?}", report.waits);
+    assert_eq!(report.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting).count(), 0);
 }
 
 #[test]
