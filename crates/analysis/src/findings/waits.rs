@@ -5,7 +5,7 @@
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
-use super::{evidence, of_active, part_of_active, unended, Gist, Grounds, MOST};
+use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
@@ -260,7 +260,7 @@ impl Group {
         lives: &Lives<'_>,
         helper: impl Fn() -> Option<Helper>,
     ) -> Option<Finding> {
-        let life: u64 = self.threads.keys().map(|thread| lives.threads.life_ns(*thread, lives.range)).sum();
+        let life = lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range));
         // One thread that waits for time keeps to a schedule.
         let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
         if share(self.total, life) < OF_LIFE || keeps_to_a_schedule {

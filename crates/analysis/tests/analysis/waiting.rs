@@ -688,3 +688,15 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
         "samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
 }
+
+/// Each lived for a moment, which is not recorded.
+#[test]
+fn the_waits_of_many_virtual_threads_are_a_finding_though_each_of_them_waited_shortly() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let ids = 100..300;
+    ids.clone().for_each(|id| is_virtual(&mut waiting, id, &format!("task-{id}")));
+    ids.for_each(|id| waiting.wait(id, 4 * (id - 100), 4 * (id - 100) + 10, Some(100)));
+    let report = waiting.report();
+    let finding = &report.findings[0];
+    assert_eq!((finding.kind, finding.cost_ns / MS), (FindingKind::Waiting, 2_000), "{}", finding.text);
+}
