@@ -96,8 +96,8 @@ fn part_of_active(
     (active_ns > 0 && in_virtual.saturating_mul(2) <= all).then(|| share(waited_ns, active_ns).min(1.0))
 }
 
-/// How long these threads lived together, as far as what they waited is compared with it. When a virtual thread lived
-/// is not recorded; all of them have no more than the active thread time.
+/// How long these threads lived together, to compare it with what they waited. When a virtual thread lived is not
+/// recorded; all of them have no more than the active thread time.
 fn lives_of(
     ids: impl Iterator<Item = ThreadId>,
     (threads, names): (&Threads, &Names),
