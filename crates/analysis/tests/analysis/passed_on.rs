@@ -1,11 +1,12 @@
-//! Wake-ups that a thread passes on from within its own wait: who ended the waits is whoever began them.
+//! Wake-ups that a thread passes on, from within its own wait or as a helper without other work: who ended the waits
+//! is whoever began them.
 
 use crate::queued::Naming;
 use crate::story::{lock, recording, thread};
 use headway_analysis::report::{FindingKind, Report};
 use headway_analysis::{Analysis, Options};
 use headway_model::event::*;
-use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
 const US: u64 = 1_000;
 const PARK: &str = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park";
@@ -14,8 +15,14 @@ const SERVE: &str = "com.acme.Shop.serve com.acme.Server.handle com.acme.Server.
 const WAITS: u64 = 1;
 const PASSES_ON: u64 = 2;
 const ENDS: u64 = 3;
-/// Threads `exec-1` to `exec-4` and `batch`.
+/// A worker without work, the one that gives it work, and what that one does before.
+const IDLE: u64 = 4;
+const GIVES: u64 = 5;
+const RENDERS: u64 = 6;
+/// Threads `exec-1` to `exec-4`, `batch`, `io-11` and `render-21`.
 const BATCH: u64 = 9;
+const IO: u64 = 11;
+const RENDER: u64 = 21;
 
 fn at(us: u64) -> TimeNs {
     TimeNs(1_000_000_000 + us * US)
@@ -33,9 +40,13 @@ impl Story {
         naming.chain(WAITS, &format!("{PARK} {waits} {SERVE}"), 1);
         naming.chain(PASSES_ON, &format!("{UNPARK} {passes_on} {SERVE}"), 1);
         naming.chain(ENDS, &format!("{UNPARK} {ends}"), 1);
+        let pool = "j.ThreadPoolExecutor.runWorker j.ThreadPoolExecutor$Worker.run java.lang.Thread.run";
+        naming.chain(IDLE, &format!("{PARK} j.LinkedBlockingQueue.take j.ThreadPoolExecutor.getTask {pool}"), 1);
+        naming.chain(GIVES, &format!("{UNPARK} j.ThreadPoolExecutor.execute com.acme.Stages.then {pool}"), 1);
+        naming.chain(RENDERS, &format!("java.lang.Thread.sleep com.acme.Stages.render {pool}"), 1);
         let mut events = vec![recording(at(0))];
         events.extend((1..=4).map(|id| thread(id, &format!("exec-{id}"))));
-        events.push(thread(BATCH, "batch"));
+        events.extend([thread(BATCH, "batch"), thread(IO, "io-11"), thread(RENDER, "render-21")]);
         events.extend((1..200).map(|id| lock(id, class, 0xa0 + id as u32, "")));
         events.extend(naming.events);
         Story { events, seq: 0 }
@@ -47,8 +58,12 @@ impl Story {
     }
 
     fn park(&mut self, us: u64, thread: u64, blocker: u64) -> ParkBegin {
+        self.park_with(us, thread, blocker, WAITS)
+    }
+
+    fn park_with(&mut self, us: u64, thread: u64, blocker: u64, chain: u64) -> ParkBegin {
         let (time, seq) = (at(us), self.next());
-        let (thread, blocker, chain) = (ThreadId(thread), LockId(blocker), ChainId(WAITS));
+        let (thread, blocker, chain) = (ThreadId(thread), LockId(blocker), ChainId(chain));
         let begin = ParkBegin { time, thread, seq, chain, blocker, ..ParkBegin::default() };
         self.events.push(Event::ParkBegin(begin));
         begin
@@ -64,6 +79,15 @@ impl Story {
         let park =
             Park { time, start, thread, start_seq, seq, chain, blocker, outcome, unpark, waker, ..Park::default() };
         self.events.push(Event::Park(park));
+    }
+
+    /// The thread was sampled in this stack, for 20 ms, while another one parked there.
+    fn seen(&mut self, us: u64, thread: u64, stack: u64, (blocker, parked): (u64, u64)) {
+        let (time, thread, chain) = (at(us), ThreadId(thread), ChainId(stack));
+        let weight = DurationNs(20_000 * US);
+        let sample = Sample { time, thread, chain, state: SampleState::Waiting, weight, cpu: None };
+        let (lock, waiter_chain) = (LockId(blocker), ChainId(parked));
+        self.events.push(Event::OwnerSample(OwnerSample { sample, lock, waiter_chain, waiters: 1 }));
     }
 
     fn report(&self) -> Report {
@@ -139,4 +163,30 @@ fn a_round_at_a_phaser_is_one_round_however_many_wait() {
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Straggler).expect("a finding");
     assert!(finding.text.contains("In 100 % of 9 rounds, thread `batch` came last"), "{}", finding.text);
     assert_eq!(finding.details[0], "36 waits in 9 rounds");
+}
+
+/// The last stage of a chain of futures runs on a pool that is idle until the slow stage before it gives it work.
+#[test]
+fn who_gave_work_to_an_idle_helper_is_waited_for_and_not_the_helper() {
+    let waits = "j.CompletableFuture$Signaller.block j.CompletableFuture.waitingGet j.CompletableFuture.join";
+    let ends = "j.CompletableFuture.postComplete j.CompletableFuture$UniApply.run j.ThreadPoolExecutor.runWorker \
+                j.ThreadPoolExecutor$Worker.run java.lang.Thread.run";
+    let mut story = Story::new("java.util.concurrent.CompletableFuture$Signaller", waits, ends, ends);
+    for round in 0..9 {
+        let from = 100_000 * round;
+        let idle = story.park_with(from + 1, IO, 199, IDLE);
+        let waiter = 1 + round % 4;
+        let waits = story.park(from + 2, waiter, 10 + round);
+        (0..4).for_each(|sample| story.seen(from + 10_000 + 20_000 * sample, RENDER, RENDERS, (199, IDLE)));
+        story.wake(from + 90_000, RENDER, GIVES, idle);
+        story.wake(from + 90_100, IO, ENDS, waits);
+    }
+    let report = story.report();
+    let finding = &report.findings[0];
+    let said =
+        "Waiting threads were woken by `io-11` (100 % of the waiting time). `render-21` wakes `io-11`. For 100 % of \
+                the sampled time (36 samples), `render-21` was in `Thread.sleep`, called from `Stages.render`.";
+    assert!(finding.text.ends_with(said), "{}", finding.text);
+    let said = "Meanwhile, `render-21` was mostly in `Thread.sleep`, called from `Stages.render`.";
+    assert!(report.verdict.ends_with(said), "{}", report.verdict);
 }
