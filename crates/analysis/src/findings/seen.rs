@@ -21,6 +21,8 @@ const BY_PARKS: f64 = 0.9;
 const WORTH_SAYING: f64 = 0.3;
 /// A part of them that is said without a number.
 const MOSTLY: f64 = 0.5;
+/// Of all the time in which others waited for something that is no lock, the least that is said without a number.
+const OFTEN: f64 = 0.2;
 /// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
 const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
 /// How much of the time samples cover is said where it is less than this part.
@@ -258,7 +260,7 @@ impl Doings {
         let (doing, part) = self.most().filter(|(_, part)| *part >= MOSTLY)?;
         let of_all = part * self.covered().min(1.0);
         // What is known of a small part of the waits says nothing of the others.
-        if self.waiting_for == 0 && of_all < WORTH_SAYING {
+        if self.waiting_for == 0 && of_all < OFTEN {
             return None;
         }
         let how_often = if of_all >= MOSTLY { "mostly" } else { "often" };

@@ -177,6 +177,8 @@ struct Others {
     /// Which threads of the waiters' own group; `None` if it is another one.
     own: Option<Whose>,
     group: TextId,
+    /// Who ended the waits, in backticks, if that was only a helper.
+    helper: Option<String>,
 }
 
 impl Others {
@@ -199,7 +201,7 @@ impl Others {
             None if self.doings.are_idle() => {
                 format!(
                     "{} ended the waits, but was mostly idle itself: it waited for other threads or the network.",
-                    self.who
+                    self.helper.as_ref().unwrap_or(&self.who)
                 )
             }
             None => format!("Meanwhile, {} was {did}.", self.who),
@@ -451,6 +453,7 @@ impl Group {
         let is_known = is_other && idle.is_of_many(others.group) && others.doings.are_of_half();
         let name = code(&names.group_or_thread(helper));
         let woken_by = others.who.clone();
+        others.helper = Some(name.clone());
         is_known.then_some((others, Helper { name, woken_by, wakers: Vec::new() }))
     }
 
@@ -604,7 +607,7 @@ impl Group {
         doings.compare_with(self.longest_ns());
         let own = own.contains(names.text(group)).then_some(whose);
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
-        Some(Others { doings, who: code(&who), own, group })
+        Some(Others { doings, who: code(&who), own, group, helper: None })
     }
 
     /// True if such threads ended more than a small part of the waits: what a few did says nothing of the others.

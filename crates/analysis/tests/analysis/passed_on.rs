@@ -19,6 +19,7 @@ const ENDS: u64 = 3;
 const IDLE: u64 = 4;
 const GIVES: u64 = 5;
 const RENDERS: u64 = 6;
+const SELECTS: u64 = 7;
 /// Threads `exec-1` to `exec-4`, `batch`, `io-11` and `render-21`.
 const BATCH: u64 = 9;
 const IO: u64 = 11;
@@ -44,6 +45,7 @@ impl Story {
         naming.chain(IDLE, &format!("{PARK} j.LinkedBlockingQueue.take j.ThreadPoolExecutor.getTask {pool}"), 1);
         naming.chain(GIVES, &format!("{UNPARK} j.ThreadPoolExecutor.execute com.acme.Stages.then {pool}"), 1);
         naming.chain(RENDERS, &format!("java.lang.Thread.sleep com.acme.Stages.render {pool}"), 1);
+        naming.chain(SELECTS, &format!("sun.nio.ch.SelectorImpl.select com.acme.Stages.next {pool}"), 1);
         let mut events = vec![recording(at(0))];
         events.extend((1..=4).map(|id| thread(id, &format!("exec-{id}"))));
         events.extend([thread(BATCH, "batch"), thread(IO, "io-11"), thread(RENDER, "render-21")]);
@@ -165,9 +167,9 @@ fn a_round_at_a_phaser_is_one_round_however_many_wait() {
     assert_eq!(finding.details[0], "36 waits in 9 rounds");
 }
 
-/// The last stage of a chain of futures runs on a pool that is idle until the slow stage before it gives it work.
-#[test]
-fn who_gave_work_to_an_idle_helper_is_waited_for_and_not_the_helper() {
+/// The last stage of a chain of futures runs on a pool that is idle until a stage before it, which was in the stack
+/// `does` before, gives it work. The text of the finding and the verdict.
+fn of_a_chain_of_stages(does: u64) -> (String, String) {
     let waits = "j.CompletableFuture$Signaller.block j.CompletableFuture.waitingGet j.CompletableFuture.join";
     let ends = "j.CompletableFuture.postComplete j.CompletableFuture$UniApply.run j.ThreadPoolExecutor.runWorker \
                 j.ThreadPoolExecutor$Worker.run java.lang.Thread.run";
@@ -177,16 +179,30 @@ fn who_gave_work_to_an_idle_helper_is_waited_for_and_not_the_helper() {
         let idle = story.park_with(from + 1, IO, 199, IDLE);
         let waiter = 1 + round % 4;
         let waits = story.park(from + 2, waiter, 10 + round);
-        (0..4).for_each(|sample| story.seen(from + 10_000 + 20_000 * sample, RENDER, RENDERS, (199, IDLE)));
+        (0..4).for_each(|sample| story.seen(from + 10_000 + 20_000 * sample, RENDER, does, (199, IDLE)));
         story.wake(from + 90_000, RENDER, GIVES, idle);
         story.wake(from + 90_100, IO, ENDS, waits);
     }
-    let report = story.report();
-    let finding = &report.findings[0];
+    let mut report = story.report();
+    (report.findings.swap_remove(0).text, report.verdict)
+}
+
+#[test]
+fn who_gave_work_to_an_idle_helper_is_waited_for_and_not_the_helper() {
+    let (text, verdict) = of_a_chain_of_stages(RENDERS);
     let said =
         "Waiting threads were woken by `io-11` (100 % of the waiting time). `render-21` wakes `io-11`. For 100 % of \
                 the sampled time (36 samples), `render-21` was in `Thread.sleep`, called from `Stages.render`.";
-    assert!(finding.text.ends_with(said), "{}", finding.text);
+    assert!(text.ends_with(said), "{text}");
     let said = "Meanwhile, `render-21` was mostly in `Thread.sleep`, called from `Stages.render`.";
-    assert!(report.verdict.ends_with(said), "{}", report.verdict);
+    assert!(verdict.ends_with(said), "{verdict}");
+}
+
+/// Who woke the helper did not end the waits.
+#[test]
+fn of_a_helper_that_only_the_network_gave_work_it_is_said_that_it_was_idle() {
+    let (text, verdict) = of_a_chain_of_stages(SELECTS);
+    assert!(text.contains("`render-21` wakes `io-11`. For 100 % of the sampled time (36 samples), `render-21` was in `SelectorImpl.select`"), "{text}");
+    let said = "`io-11` ended the waits, but was mostly idle itself: it waited for other threads or the network.";
+    assert!(verdict.ends_with(said), "{verdict}");
 }
