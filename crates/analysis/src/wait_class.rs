@@ -57,8 +57,12 @@ impl WaitClasses {
     }
 }
 
-/// How often threads of one group ended waits of another.
+/// Who ended whose waits, by groups of threads.
 struct Ended {
+    /// The waiters, and who ended a wait of theirs.
+    pairs: FxHashSet<(String, String)>,
+    /// How often, of waits in which threads may be given work: who waits for a result, or each time on another
+    /// object, waits for what it asked for.
     by: FxHashMap<(String, String), u64>,
     of: FxHashMap<String, u64>,
     /// Threads of a group that waited.
@@ -67,7 +71,12 @@ struct Ended {
 
 impl Ended {
     fn new(sites: &[Site], names: &Names) -> Ended {
-        let mut ended = Ended { by: FxHashMap::default(), of: FxHashMap::default(), threads: FxHashMap::default() };
+        let mut ended = Ended {
+            pairs: FxHashSet::default(),
+            by: FxHashMap::default(),
+            of: FxHashMap::default(),
+            threads: FxHashMap::default(),
+        };
         let mut members: FxHashMap<String, FxHashSet<u64>> = FxHashMap::default();
         for site in sites {
             let waiters = site_groups(site, names);
@@ -76,8 +85,13 @@ impl Ended {
             }
             // Where several groups wait, which of them was woken is not kept.
             let [waiter] = &waiters[..] else { continue };
+            let may_be_work = !site.synchronizer.is_rendezvous() && !site.changes_lock;
             for (by, times) in &site.notifiers {
                 let by = names.text(*by).to_owned();
+                ended.pairs.insert((waiter.clone(), by.clone()));
+                if !may_be_work {
+                    continue;
+                }
                 *ended.of.entry(waiter.clone()).or_default() += times;
                 *ended.by.entry((waiter.clone(), by)).or_default() += times;
             }
@@ -88,7 +102,7 @@ impl Ended {
 
     /// True if threads of the group end waits of others.
     fn is_waited_for(&self, group: &str) -> bool {
-        self.by.keys().any(|(waiter, by)| by == group && waiter != group)
+        self.pairs.iter().any(|(waiter, by)| by == group && waiter != group)
     }
 
     /// True if the group is fewer threads' client: it waits for them, and they wait

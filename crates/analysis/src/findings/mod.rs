@@ -32,6 +32,7 @@ use crate::lock_groups::LockGroups;
 use crate::monitor::OpenContention;
 use crate::names::Names;
 use crate::report::{Evidence, Finding, FindingKind, Report};
+use crate::threads::Threads;
 use crate::wait_class::WaitClasses;
 pub use gist::Gist;
 use headway_model::{LockId, ThreadId};
@@ -95,6 +96,23 @@ fn part_of_active(
         in_virtual += if names.thread(thread).is_some_and(|def| def.is_virtual) { weight } else { 0 };
     }
     (active_ns > 0 && in_virtual.saturating_mul(2) <= all).then(|| share(waited_ns, active_ns).min(1.0))
+}
+
+/// How long these threads lived together, to compare it with what they waited. When a virtual thread lived is not
+/// recorded; all of them have no more than the active thread time.
+fn lives_of(
+    ids: impl Iterator<Item = ThreadId>,
+    (threads, names): (&Threads, &Names),
+    (active_ns, range): (u64, Range),
+) -> u64 {
+    let (mut platform, mut in_virtual) = (0_u64, 0_u64);
+    for id in ids {
+        match names.thread(id).is_some_and(|def| def.is_virtual) {
+            true => in_virtual += threads.life_ns(id, range),
+            false => platform += threads.life_ns(id, range),
+        }
+    }
+    platform + if active_ns > 0 { in_virtual.min(active_ns) } else { in_virtual }
 }
 
 /// ` (12 % of the active thread time)`, where that is known.

@@ -17,6 +17,8 @@ const BY_PARKS: f64 = 0.9;
 const WORTH_SAYING: f64 = 0.3;
 /// A part of them that is said without a number.
 const MOSTLY: f64 = 0.5;
+/// Of all the time in which others waited for something that is no lock, the least that is said without a number.
+const OFTEN: f64 = 0.2;
 /// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
 const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
 /// How much of the time samples cover is said where it is less than this part.
@@ -128,6 +130,8 @@ pub(super) struct Doings {
     ns: u64,
     samples: u64,
     waiting_for: u64,
+    /// The elapsed time in which others waited for something that is no lock, or less; 0 if that is not known.
+    within: u64,
     /// Of `ns`, what parks of virtual threads say: no samples.
     parked: u64,
 }
@@ -143,6 +147,34 @@ impl Doings {
     /// The time that all samples stand for.
     pub fn ns(&self) -> u64 {
         self.ns
+    }
+
+    /// Others waited for at least so long.
+    pub fn compare_with(&mut self, within: u64) {
+        self.within = within;
+    }
+
+    /// The part of the time in which others waited that is known; 1 if that time is not known.
+    fn covered(&self) -> f64 {
+        match (self.waiting_for, self.within) {
+            (0, 0) => 1.0,
+            (0, within) => share(self.ns, within).min(1.0),
+            (waiting_for, _) => share(self.ns, waiting_for),
+        }
+    }
+
+    /// `114 samples`, with how little of the time they cover where others waited for something that is no lock.
+    fn samples_text(&self) -> String {
+        let samples = grouped(self.samples);
+        match self.covered() {
+            covered if covered < HALF => format!("{samples} samples, which cover {} of the time", percent(covered)),
+            _ => format!("{samples} samples"),
+        }
+    }
+
+    /// True if it is known for at least half of the time in which others waited.
+    pub fn are_of_half(&self) -> bool {
+        self.covered() >= HALF
     }
 
     /// True if little of it are samples: parks say exactly when they were.
@@ -163,8 +195,7 @@ impl Doings {
 
     /// True if there are enough samples to say what was done.
     fn suffice(&self) -> bool {
-        let covered = if self.waiting_for == 0 { 1.0 } else { share(self.ns, self.waiting_for) };
-        suffice(covered, self.samples, share(self.parked, self.ns))
+        suffice(self.covered(), self.samples, share(self.parked, self.ns))
     }
 
     /// `Only 9 samples of `Web.priceSync` were taken while it blocked others: too few to say what it did.`
@@ -179,9 +210,9 @@ impl Doings {
     /// `Thread.sleep`.` of these threads.
     pub fn text_of(&self, threads: &str) -> Option<String> {
         let (doing, part) = self.most()?;
-        let (samples, part) = (grouped(self.samples), percent(part));
+        let (samples, part) = (self.samples_text(), percent(part));
         Some(format!(
-            "For {part} of the sampled time ({samples} samples), {threads} were {}{}.",
+            "For {part} of the sampled time ({samples}), {threads} were {}{}.",
             doing.text(""),
             doing.below("")
         ))
@@ -214,15 +245,19 @@ impl Doings {
                 false => format!("{blocked_others} {part} of the time (estimated from {samples} samples)."),
             });
         }
-        Some(format!("For {part} of the sampled time ({samples} samples), {who} was {doing}."))
+        Some(format!("For {part} of the sampled time ({}), {who} was {doing}.", self.samples_text()))
     }
 
     /// The same without numbers, if it is most of what was sampled: `mostly in `Thread.sleep``, `often` where that is not
     /// half of all the time.
     pub fn mostly(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most().filter(|(_, part)| *part >= MOSTLY)?;
-        let covered = if self.waiting_for == 0 { 1.0 } else { share(self.ns, self.waiting_for).min(1.0) };
-        let how_often = if part * covered >= MOSTLY { "mostly" } else { "often" };
+        let of_all = part * self.covered().min(1.0);
+        // What is known of a small part of the waits says nothing of the others.
+        if self.waiting_for == 0 && of_all < OFTEN {
+            return None;
+        }
+        let how_often = if of_all >= MOSTLY { "mostly" } else { "often" };
         Some(format!("{how_often} {}", doing.text(who)))
     }
 

@@ -4,7 +4,7 @@
 use super::locks::{full, ranked, short};
 use super::waits::{self, seen_in, Whose};
 use super::words::{code, count, grouped, percent};
-use super::{of_active, part_of_active, Gist, Grounds, MOST};
+use super::{lives_of, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::names::{NameId, Names};
@@ -55,7 +55,8 @@ pub(super) fn find(
         .places()
         .filter(|((method, of), _)| at(&busy, *method, *of) || !at(&idle, *method, *of))
         .filter_map(|((method, synchronizer), rounds)| {
-            let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
+            let waiters = rounds.waiters.iter().copied();
+            let life = lives_of(waiters, (&analysis.threads, &analysis.names), (active_ns, range));
             if rounds.count < ROUNDS || share(rounds.waited_ns, life) < OF_LIFE {
                 return None;
             }

@@ -5,7 +5,7 @@
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
 use super::words::{begun, code, count, grouped, percent};
-use super::{evidence, of_active, part_of_active, unended, Gist, Grounds, MOST};
+use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
@@ -134,8 +134,7 @@ pub(super) fn find(
     let mut findings: Vec<Finding> = grouped
         .iter()
         .filter_map(|((class, method, _), group)| {
-            let helper = || group.helper(analysis, grounds);
-            group.finding((names.text(*class), *method), names, &lives, helper)
+            group.finding((names.text(*class), *method), (analysis, grounds), &lives)
         })
         .collect();
     findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
@@ -178,6 +177,8 @@ struct Others {
     /// Which threads of the waiters' own group; `None` if it is another one.
     own: Option<Whose>,
     group: TextId,
+    /// Who ended the waits, in backticks, if that was only a helper.
+    helper: Option<String>,
 }
 
 impl Others {
@@ -200,7 +201,7 @@ impl Others {
             None if self.doings.are_idle() => {
                 format!(
                     "{} ended the waits, but was mostly idle itself: it waited for other threads or the network.",
-                    self.who
+                    self.helper.as_ref().unwrap_or(&self.who)
                 )
             }
             None => format!("Meanwhile, {} was {did}.", self.who),
@@ -252,15 +253,14 @@ impl Group {
         }
     }
 
-    /// `helper` see [`Self::helper`].
     fn finding(
         &self,
         (class, method): (&str, NameId),
-        names: &Names,
+        (analysis, grounds): (&Analysis, &Grounds<'_>),
         lives: &Lives<'_>,
-        helper: impl Fn() -> Option<Helper>,
     ) -> Option<Finding> {
-        let life: u64 = self.threads.keys().map(|thread| lives.threads.life_ns(*thread, lives.range)).sum();
+        let names = &analysis.names;
+        let life = lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range));
         // One thread that waits for time keeps to a schedule.
         let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
         if share(self.total, life) < OF_LIFE || keeps_to_a_schedule {
@@ -272,11 +272,15 @@ impl Group {
         let from = from.map_or_else(String::new, |(called, from)| format!(", {called} {},", code(&from)));
         let said = |others: Others| others.text().map(|did| (others, did));
         let direct = self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(others.group));
-        let direct = direct.and_then(said);
+        // Who was mostly idle itself got from others what it passed on.
+        let is_idle = || direct.as_ref().is_none_or(|others| !others.doings.are_of_half() || others.doings.are_idle());
+        let (behind, passes_on) = if is_idle() { self.behind(analysis, grounds) } else { None }.unzip();
+        let direct = behind.or(direct).and_then(said);
         // What those did that had it says more than who woke a helper.
-        let woken = if direct.is_none() { helper() } else { None };
+        let woken = if direct.is_none() { self.helper(analysis, grounds) } else { None };
         let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
         let (others, did) = direct.or_else(by_helper).unzip();
+        let woken = passes_on.or_else(|| woken.filter(|_| did.is_none()));
         let by_thread = self.threads.iter().map(|(thread, ns)| (*thread, *ns));
         let part = part_of_active((self.total, lives.active_ns), by_thread, names);
         let mut text = format!(
@@ -286,7 +290,7 @@ impl Group {
             of_active(part),
             code(&short(method, names)),
             self.what_for(names),
-            self.outcome(method, names, woken.as_ref().filter(|_| did.is_none()), did.is_some()),
+            self.outcome(method, names, woken.as_ref(), did.is_some()),
         );
         if let Some(did) = &did {
             text = format!("{text} {did}");
@@ -411,14 +415,9 @@ impl Group {
             return None;
         }
         let waits = names.frames(self.path()?);
-        let sites = analysis.waits.sites().iter().enumerate();
-        let idle = sites.filter(|(place, site)| {
-            let is_of_helper = |thread: &ThreadId| names.group_text(*thread) == names.text(helper);
-            grounds.classes.is_idle(*place) && site.threads.keys().all(is_of_helper)
-        });
         let (mut all, mut woken) = (0, FxHashMap::<(NameId, TextId), u64>::default());
         let mut wakers = Vec::new();
-        for ((group, path), (times, _)) in idle.flat_map(|(_, site)| &site.wakers) {
+        for ((group, path), (times, _)) in idle_sites(helper, analysis, grounds).flat_map(|site| &site.wakers) {
             all += times;
             let Some(path) = path.filter(|_| own.contains(names.text(*group))) else { continue };
             let ended = names.frames(path);
@@ -430,9 +429,37 @@ impl Group {
         }
         let ((method, group), times) = ranked(&woken, |times| *times).first().copied()?;
         let is_most = share(*times, all) >= MOST_OF;
-        let [name, group] = [helper, *group].map(|group| code(names.text(group)));
+        let [name, group] = [helper, *group].map(|group| code(&names.group_or_thread(group)));
         let woken_by = format!("{} in {group}", code(&short(*method, names)));
         is_most.then_some(Helper { name, woken_by, wakers })
+    }
+
+    /// What those did that gave work to a helper, which ended most of these waits and was idle until it got that work;
+    /// and the helper. `None` if the waiters gave it, or if it is not known for half of the time what those did.
+    fn behind(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<(Others, Helper)> {
+        let (names, by, own) = (&analysis.names, self.ended_by_group(), self.own_groups(&analysis.names));
+        let helper = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
+        if own.contains(names.text(helper)) || !self.is_of_many(helper) {
+            return None;
+        }
+        let mut idle = Group::default();
+        for site in idle_sites(helper, analysis, grounds) {
+            idle.add(site);
+            idle.add_seen(analysis, site);
+        }
+        let mut others = idle.seen(names, &idle.enders(), Whose::WaitedFor)?;
+        let is_other = others.own.is_none() && !own.contains(names.text(others.group));
+        others.doings.compare_with(self.longest_ns());
+        let is_known = is_other && idle.is_of_many(others.group) && others.doings.are_of_half();
+        let name = code(&names.group_or_thread(helper));
+        let woken_by = others.who.clone();
+        others.helper = Some(name.clone());
+        is_known.then_some((others, Helper { name, woken_by, wakers: Vec::new() }))
+    }
+
+    /// How long the thread waited that waited longest: together they did for no less.
+    fn longest_ns(&self) -> u64 {
+        self.threads.values().copied().max().unwrap_or_default()
     }
 
     fn outcome(&self, method: NameId, names: &Names, woken: Option<&Helper>, is_seen: bool) -> String {
@@ -488,7 +515,7 @@ impl Group {
         }
         let by = self.ended_by_group();
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(". {}", woken_by(&code(names.text(*group)), &self.part_of_time(*ns)))
+        format!(". {}", woken_by(&code(&names.group_or_thread(*group)), &self.part_of_time(*ns)))
     }
 
     /// `80 % of the waiting time`.
@@ -563,6 +590,8 @@ impl Group {
                 let waker = names.frames(*ender);
                 let common = in_common(&waker, &stack);
                 match (is_peer, had(&waker, &waits, names)) {
+                    // Who has not come yet is anywhere but there.
+                    (true, _) if matches!(whose, Whose::Last) => common,
                     (true, Some(had)) if common >= had => had,
                     (false, _) => common,
                     _ => 0,
@@ -576,10 +605,11 @@ impl Group {
                 doings.entry(*group).or_default().add(doing, seen.ns, seen.count);
             }
         }
-        let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
+        let (group, mut doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
+        doings.compare_with(self.longest_ns());
         let own = own.contains(names.text(group)).then_some(whose);
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
-        Some(Others { doings, who: code(&who), own, group })
+        Some(Others { doings, who: code(&who), own, group, helper: None })
     }
 
     /// True if such threads ended more than a small part of the waits: what a few did says nothing of the others.
@@ -615,6 +645,16 @@ impl Group {
         let wakes = wakes.filter(|_| is_other).map(|frames| stack("ended by", frames));
         waits.into_iter().chain(wakes).collect()
     }
+}
+
+/// Where only threads of this group wait for work.
+fn idle_sites<'a>(group: TextId, analysis: &'a Analysis, grounds: &'a Grounds<'_>) -> impl Iterator<Item = &'a Site> {
+    let names = &analysis.names;
+    let is_of_group = move |thread: &ThreadId| names.group_text(*thread) == names.text(group);
+    let sites = analysis.waits.sites().iter().enumerate();
+    sites
+        .filter(move |(place, site)| grounds.classes.is_idle(*place) && site.threads.keys().all(is_of_group))
+        .map(|(_, site)| site)
 }
 
 /// `` `Job.finish` ``, or `` `Pool.giveBack`, called from `Orders.handle`, ``; `ended` is the stack with which most of

@@ -63,8 +63,16 @@ pub(super) struct Parker {
     condition: LockId,
     /// The lock that it released last to wait on one of its conditions.
     released: LockId,
-    /// What ended its last conditional wait, and on what.
-    last_wait: Option<(LockId, TimeNs, Waker)>,
+    last_wait: Option<LastWait>,
+}
+
+/// The last conditional wait of a thread that is over: on what, when it ended and what ended it.
+#[derive(Clone, Copy, Debug)]
+struct LastWait {
+    blocker: LockId,
+    synchronizer: Synchronizer,
+    end: TimeNs,
+    root: Waker,
 }
 
 /// A park that is going on.
@@ -109,6 +117,16 @@ struct Given {
     release: Release,
     /// What the waker was last blocked on.
     last_blocked: LockId,
+}
+
+impl Given {
+    /// Who ended the wait: whoever passes a wake-up on from within its own wait did not.
+    fn ended_by(&self) -> Waker {
+        match self.release {
+            Release::PassesOn => self.root,
+            _ => self.waker,
+        }
+    }
 }
 
 /// Replays parks into blocked contentions and waits.
@@ -441,7 +459,7 @@ impl ParkReplay {
     ) {
         let waker = Waker { thread: event.thread, chain: event.chain, time: event.time, seq: event.seq };
         let parked = self.parkers.get(&target).and_then(|parker| parker.parked);
-        let root = self.root(waker, parked.as_ref());
+        let root = self.root(waker, release, parked.as_ref());
         self.learn(event, release, parked.as_ref());
         let given = Given { waker, root, release, last_blocked };
         let Some(parked) = parked else {
@@ -460,12 +478,19 @@ impl ParkReplay {
     }
 
     /// Who began the wake-up: a thread that was itself woken from the same
-    /// blocker while the target waited only passes it on.
-    fn root(&self, waker: Waker, parked: Option<&Parked>) -> Waker {
+    /// blocker while the target waited only passes it on. Where threads do not meet, it may also have got
+    /// a permit then, and return it now.
+    fn root(&self, waker: Waker, release: Release, parked: Option<&Parked>) -> Waker {
         let passed = || {
-            let parked = parked.filter(|parked| parked.blocker.is_some() && !parked.what.synchronizer.is_lock())?;
-            let (blocker, woken, root) = self.parkers.get(&waker.thread)?.last_wait?;
-            (blocker == parked.blocker && woken > parked.start && root.seq != 0).then_some(root)
+            let synchronizer = parked?.what.synchronizer;
+            let parked = parked.filter(|parked| parked.blocker.is_some() && !synchronizer.is_lock())?;
+            let LastWait { blocker, synchronizer: at, end, root } = self.parkers.get(&waker.thread)?.last_wait?;
+            // At a phaser, each thread parks on another object.
+            let is_same = match synchronizer {
+                Synchronizer::Phaser => release == Release::PassesOn && at == synchronizer,
+                _ => blocker == parked.blocker && (synchronizer.is_rendezvous() || release == Release::PassesOn),
+            };
+            (is_same && end > parked.start && root.seq != 0).then_some(root)
         };
         passed().unwrap_or(waker)
     }
@@ -480,7 +505,7 @@ impl ParkReplay {
         let kind = match given.release {
             Release::Exclusive | Release::Awaiting | Release::Unknown => MarkKind::Exit,
             Release::Shared => MarkKind::LastReader,
-            Release::No => return,
+            Release::PassesOn | Release::No => return,
         };
         if lock.is_none() || (given.release == Release::Unknown && !parked.what.synchronizer.is_lock()) {
             return;
@@ -536,11 +561,12 @@ impl ParkReplay {
         let given = given.filter(|_| matches!(outcome, ParkOutcome::Unparked | ParkOutcome::Unknown));
         if !parked.what.synchronizer.is_lock() {
             let named = Waker { thread: waker, chain: ChainId::NONE, time: event.time, seq: unpark };
-            let (waker, root) = given.map_or((named, named), |given| (given.waker, given.root));
+            let (waker, root) = given.map_or((named, named), |given| (given.ended_by(), given.root));
             let wait = parked.wait(event.thread, event.time, Some(outcome), waker);
             self.wait(ParkWait { root, ..wait }, holders, sink);
             if let Some(parker) = self.parkers.get_mut(&event.thread) {
-                parker.last_wait = Some((parked.blocker, event.time, root));
+                let (blocker, synchronizer) = (parked.blocker, parked.what.synchronizer);
+                parker.last_wait = Some(LastWait { blocker, synchronizer, end: event.time, root });
             }
         }
         self.came_back(event, &parked, given, outcome, holders, sink);
@@ -567,7 +593,8 @@ impl ParkReplay {
             }
             return;
         }
-        let woken = outcome == ParkOutcome::Unparked && given.is_some_and(|given| given.release != Release::No);
+        let woken = outcome == ParkOutcome::Unparked
+            && given.is_some_and(|given| !matches!(given.release, Release::PassesOn | Release::No));
         let kind = match parked.what.synchronizer {
             Synchronizer::ReadLock | Synchronizer::StampedRead => MarkKind::Woken,
             _ if woken => MarkKind::Acquired,

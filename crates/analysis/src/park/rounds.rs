@@ -14,6 +14,10 @@ use headway_model::event::ParkOutcome;
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// Where threads wait for each other: an object. At a phaser, each thread parks on another object: there, the thread
+/// that ends the waits.
+type Meeting = (LockId, ThreadId);
+
 /// A round that may go on.
 #[derive(Clone, Debug)]
 struct Round {
@@ -46,7 +50,7 @@ pub(crate) struct Rounds {
 /// Adds rounds up.
 #[derive(Debug)]
 pub(crate) struct Stragglers {
-    open: FxHashMap<LockId, Round>,
+    open: FxHashMap<Meeting, Round>,
     places: FxHashMap<(NameId, Synchronizer), Rounds>,
     bound: usize,
     pub folded: u64,
@@ -68,8 +72,15 @@ impl Stragglers {
         let method = names.path(wait.chain, 0).and_then(|path| names.acting_method(path));
         let Some(method) = method else { return };
         let place = (method, wait.synchronizer);
-        if self.open.get(&wait.blocker).is_some_and(|round| round.root.seq != wait.root.seq) {
-            self.close(wait.blocker, names);
+        let at_phaser = wait.synchronizer == Synchronizer::Phaser;
+        let meeting = if at_phaser { (LockId::NONE, wait.root.thread) } else { (wait.blocker, ThreadId::NONE) };
+        let is_other = |round: &Round| match at_phaser {
+            // It wakes one thread after another; who comes after the first wake-up waits in the next round.
+            true => round.place != place || wait.start >= round.root.time,
+            false => round.root.seq != wait.root.seq,
+        };
+        if self.open.get(&meeting).is_some_and(is_other) {
+            self.close(meeting, names);
         }
         if self.open.len() >= self.bound {
             self.close_all(names);
@@ -77,7 +88,7 @@ impl Stragglers {
         if let Some(rounds) = self.rounds(place) {
             rounds.waiters.insert(wait.thread);
         }
-        let round = self.open.entry(wait.blocker).or_insert(Round {
+        let round = self.open.entry(meeting).or_insert(Round {
             root: wait.root,
             place,
             waiters: 0,
@@ -87,6 +98,9 @@ impl Stragglers {
             range,
         });
         let ns = end.since(start).0;
+        if wait.root.time < round.root.time {
+            round.root = wait.root;
+        }
         round.waiters += 1;
         round.waited_ns += ns;
         round.longest_ns = round.longest_ns.max(ns);
@@ -101,8 +115,8 @@ impl Stragglers {
         Some(self.places.entry(place).or_default())
     }
 
-    fn close(&mut self, blocker: LockId, names: &mut Names) {
-        let Some(round) = self.open.remove(&blocker) else { return };
+    fn close(&mut self, meeting: Meeting, names: &mut Names) {
+        let Some(round) = self.open.remove(&meeting) else { return };
         let came = round.range.clip(round.complete, round.root.time);
         let late = came.map_or(0, |(complete, came)| came.since(complete).0) * round.waiters;
         let method = names.path(round.root.chain, 0).and_then(|path| names.acting_method(path));
@@ -122,9 +136,9 @@ impl Stragglers {
 
     /// Counts the rounds that are still open.
     pub fn close_all(&mut self, names: &mut Names) {
-        let blockers: Vec<LockId> = self.open.keys().copied().collect();
-        for blocker in blockers {
-            self.close(blocker, names);
+        let meetings: Vec<Meeting> = self.open.keys().copied().collect();
+        for meeting in meetings {
+            self.close(meeting, names);
         }
     }
 

@@ -186,8 +186,9 @@ pub(crate) enum Release {
     Awaiting,
     /// The unparking thread was the last reader to leave.
     Shared,
-    /// It passes on what it was woken by, gave up waiting, or did something
-    /// that is not a release.
+    /// The unparking thread passes on the wake-up that ended its own wait.
+    PassesOn,
+    /// It gave up waiting, or did something that is not a release.
     No,
     /// Its chain is not known.
     #[default]
@@ -415,8 +416,12 @@ pub(crate) fn release<'a>(frames: impl Iterator<Item = (&'a str, &'a str)>) -> R
     for (class, method) in frames.take(DEPTH) {
         any = true;
         if let Some(release) = found {
-            let awaits = release == Release::Exclusive && class.contains("$ConditionObject");
-            return if awaits { Release::Awaiting } else { release };
+            return match release {
+                Release::Exclusive if class.contains("$ConditionObject") => Release::Awaiting,
+                // Before JDK 14, who acquired in shared mode and who released call the same method.
+                Release::Shared if propagates(method) => Release::PassesOn,
+                _ => release,
+            };
         }
         let machinery = class.is_empty()
             || class.starts_with(J_U_C)
@@ -425,6 +430,9 @@ pub(crate) fn release<'a>(frames: impl Iterator<Item = (&'a str, &'a str)>) -> R
             || matches!(class, "java.lang.VirtualThread" | "java.lang.System$2" | "java.lang.System$1");
         if !machinery {
             return Release::No;
+        }
+        if class == "java.util.concurrent.Phaser" && method == "internalAwaitAdvance" {
+            return Release::PassesOn;
         }
         if !class.starts_with(LOCKS) || class.starts_with("java.util.concurrent.locks.LockSupport") {
             continue;
@@ -454,12 +462,16 @@ fn releases(class: &str, method: &str) -> Option<Release> {
         "signalNext" | "unparkSuccessor" => None,
         "release" | "fullyRelease" => Some(Release::Exclusive),
         "releaseShared" | "doReleaseShared" => Some(Release::Shared),
-        // Hands on what it got, or gives up its place.
-        _ if method.starts_with("signalNextIfShared") => Some(Release::No),
+        _ if propagates(method) => Some(Release::PassesOn),
+        // Gives up its place.
         _ if is_acquire(method) || method.starts_with("cancel") || method == "cleanQueue" => Some(Release::No),
-        _ if method.starts_with("setHeadAndPropagate") => Some(Release::No),
         _ => None,
     }
+}
+
+/// True for a method of a queued synchronizer with which a thread that acquired in shared mode wakes the next one.
+fn propagates(method: &str) -> bool {
+    method.starts_with("signalNextIfShared") || method.starts_with("setHeadAndPropagate")
 }
 
 #[cfg(test)]
@@ -606,7 +618,13 @@ mod tests {
         check("AQS.signalNext AQS.release j.locks.ReentrantLock.unlock a.B.c", Release::Exclusive);
         check("AQS.signalNext AQS.releaseShared j.locks.ReentrantReadWriteLock$ReadLock.unlock a.B.c", Release::Shared);
         check("AQS.signalNext AQS.release CONDITION.enableWait CONDITION.await a.B.c", Release::Awaiting);
-        check("AQS.signalNextIfShared AQS.acquire AQS.acquireShared a.B.c", Release::No);
+        check("AQS.signalNextIfShared AQS.acquire AQS.acquireShared a.B.c", Release::PassesOn);
+        let old = "AQS.unparkSuccessor AQS.doReleaseShared";
+        check(&format!("{old} AQS.setHeadAndPropagate AQS.doAcquireShared a.B.c"), Release::PassesOn);
+        check(&format!("{old} AQS.releaseShared j.Semaphore.release a.B.c"), Release::Shared);
+        let phaser = "j.Phaser.releaseWaiters j.Phaser.";
+        check(&format!("{phaser}internalAwaitAdvance j.Phaser.arriveAndAwaitAdvance a.B.c"), Release::PassesOn);
+        check(&format!("{phaser}arriveAndAwaitAdvance a.B.c"), Release::No);
         check("AQS.signalNext AQS.cleanQueue AQS.cancelAcquire AQS.acquire a.B.c", Release::No);
         check("j.locks.StampedLock.signalNext j.locks.StampedLock.unlockRead a.B.c", Release::Shared);
         check(

@@ -21,7 +21,8 @@ pub struct ParkWait {
     pub end: TimeNs,
     /// How it ended; `None` if it did not.
     pub outcome: Option<ParkOutcome>,
-    /// Who ended it; all `NONE` if nobody did or it is not known.
+    /// Who ended it; all `NONE` if nobody did or it is not known. A thread that
+    /// passed a wake-up on from within its own wait did not: then it is `root`.
     pub waker: Waker,
     /// The first of those who passed the wake-up on to each other: the last
     /// one to arrive at a barrier, where `waker` may be a thread that was

@@ -14,6 +14,7 @@ mod monitor;
 mod park;
 mod park_report;
 mod park_statistics;
+mod passed_on;
 mod picture;
 mod pressure;
 mod properties;

@@ -318,18 +318,18 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     );
     // The stack of returning has the same root here.
     defined(&mut waiting, &[(7, with), (8, without)]);
-    for sample in 0..20 {
-        seen(&mut waiting, 1 + sample % 6, 100 + sample, if sample < 12 { 7 } else { 8 });
+    for sample in 0..40 {
+        seen(&mut waiting, 1 + sample % 6, 100 + sample, if sample < 24 { 7 } else { 8 });
     }
     waiting.events.iter_mut().for_each(with_the_root_of_waits);
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "For 100 % of the sampled time (12 samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from \
+        "For 100 % of the sampled time (24 samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from \
                `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
-    assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
+    assert_eq!((evidence.ns, evidence.share), (480 * MS, Some(1.0)));
 }
 
 /// What a few did that ended waits says nothing of the many others that did.
@@ -379,11 +379,14 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     }
     let computes = "java.lang.Thread.sleep com.acme.Quotes.compute j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
     defined(&mut waiting, &[(7, computes)]);
+    // Each thread waited for 800 ms: a quarter of that, in few samples, says nothing of the rest.
     (0..10).for_each(|sample| seen(&mut waiting, 9, 100 + sample, 7));
+    assert!(!waiting.report().findings[0].text.contains("Thread.sleep"));
+    (10..20).for_each(|sample| seen(&mut waiting, 9, 100 + sample, 7));
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        " of the waiting time). For 100 % of the sampled time (10 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        " of the waiting time). For 100 % of the sampled time (20 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -442,6 +445,21 @@ fn a_loop_that_is_given_work_is_idle_however_many_frames_it_has() {
     assert_eq!(report.ledger.ns(EntryKind::WaitWork), 900 * MS);
 }
 
+/// Gives the waits of one thread another stack.
+fn waits_with(waiting: &mut Waiting, waiter: u64, frames: &str) {
+    let mut naming = Naming::new();
+    naming.chain(4, &format!("{PARK} {frames}"), 1);
+    let first = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
+    for event in &mut waiting.events {
+        match event {
+            Event::ParkBegin(e) if e.thread == ThreadId(waiter) => e.chain = ChainId(4),
+            Event::Park(e) if e.thread == ThreadId(waiter) => e.chain = ChainId(4),
+            _ => {}
+        }
+    }
+    waiting.events.splice(first..first, naming.events.into_iter().map(|event| renumbered(event, 1_000)));
+}
+
 #[test]
 fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
     let frames = "j.LinkedBlockingQueue.take com.acme.Channel.receive java.lang.Thread.run";
@@ -453,18 +471,7 @@ fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
         waiting.wait(client, begin + 10, begin + 95, Some(9));
     }
     // The stack is the same, and two sites need two stacks.
-    let mut naming = Naming::new();
-    naming.chain(4, &format!("{PARK} j.LinkedBlockingQueue.take com.acme.Channel.serve java.lang.Thread.run"), 1);
-    let at_definitions = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
-    for event in &mut waiting.events {
-        match event {
-            Event::ParkBegin(e) if e.thread == ThreadId(9) => e.chain = ChainId(4),
-            Event::Park(e) if e.thread == ThreadId(9) => e.chain = ChainId(4),
-            _ => {}
-        }
-    }
-    let renamed = naming.events.into_iter().map(|event| renumbered(event, 1_000));
-    waiting.events.splice(at_definitions..at_definitions, renamed);
+    waits_with(&mut waiting, 9, "j.LinkedBlockingQueue.take com.acme.Channel.serve java.lang.Thread.run");
     let report = waiting.report();
     let idle: Vec<(&str, bool)> = report.waits.iter().map(|site| (site.method.as_str(), site.idle)).collect();
     assert_eq!(idle, [("com.acme.Channel.receive", false), ("com.acme.Channel.serve", true)]);
@@ -481,26 +488,32 @@ fn workers_stay_idle_though_one_thread_once_waited_for_them() {
         let (worker, begin) = (1 + round % 3, 60 + 30 * round);
         waiting.wait(worker, begin, begin + 25, Some(if round == 0 { 10 } else { 9 }));
     }
-    let mut naming = Naming::new();
-    naming.chain(
-        4,
-        &format!(
-            "{PARK} j.FutureTask.get com.acme.Start.pool com.acme.Start.all com.acme.Start.run com.acme.Start.main"
-        ),
-        1,
+    waits_with(
+        &mut waiting,
+        10,
+        "j.FutureTask.get com.acme.Start.pool com.acme.Start.all com.acme.Start.run com.acme.Start.main",
     );
-    let first = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
-    for event in &mut waiting.events {
-        match event {
-            Event::ParkBegin(e) if e.thread == ThreadId(10) => e.chain = ChainId(4),
-            Event::Park(e) if e.thread == ThreadId(10) => e.chain = ChainId(4),
-            _ => {}
-        }
-    }
-    waiting.events.splice(first..first, naming.events.into_iter().map(|event| renumbered(event, 1_000)));
     let report = waiting.report();
     let workers = report.waits.iter().find(|site| site.method == "com.acme.Pool$Worker.next").expect("a site");
     assert!(workers.idle, "{:?}", report.waits);
+}
+
+/// More workers than threads that give them work and wait until it is done: the workers are idle, not clients.
+#[test]
+fn workers_are_idle_though_there_are_more_of_them_than_of_those_that_wait_for_them() {
+    let frames = "j.LinkedBlockingQueue.take com.acme.Server.work java.lang.Thread.run";
+    let asks = "j.CountDownLatch.await com.acme.Shop.order com.acme.Shop.serve com.acme.Shop.run java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Shop.order");
+    for round in 0..12 {
+        let (worker, begin) = (1 + round % 4, 80 * round);
+        waiting.wait(worker, begin, begin + 70, Some(9));
+        waiting.wait(9, begin + 70, begin + 75, Some(worker));
+    }
+    waits_with(&mut waiting, 9, asks);
+    let report = waiting.report();
+    let workers = report.waits.iter().find(|site| site.method == "com.acme.Server.work").expect("a site");
+    assert!(workers.idle, "{:?}", report.waits);
+    assert_eq!(report.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting).count(), 0);
 }
 
 #[test]
@@ -677,4 +690,16 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
     let did =
         "samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
+}
+
+/// Each lived for a moment, which is not recorded.
+#[test]
+fn the_waits_of_many_virtual_threads_are_a_finding_though_each_of_them_waited_shortly() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let ids = 100..300;
+    ids.clone().for_each(|id| is_virtual(&mut waiting, id, &format!("task-{id}")));
+    ids.for_each(|id| waiting.wait(id, 4 * (id - 100), 4 * (id - 100) + 10, Some(100)));
+    let report = waiting.report();
+    let finding = &report.findings[0];
+    assert_eq!((finding.kind, finding.cost_ns / MS), (FindingKind::Waiting, 2_000), "{}", finding.text);
 }
