@@ -61,7 +61,7 @@ impl From<DataFusionError> for Failure {
     fn from(error: DataFusionError) -> Failure {
         let text = without_answer(&error.strip_backtrace());
         // The first line says it; others are contexts and hints for developers.
-        let line = text.lines().next().unwrap_or_default().to_owned();
+        let line = plainly(text.lines().next().unwrap_or_default());
         match error.find_root() {
             DataFusionError::SQL(..) | DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
                 Failure::Usage(line)
@@ -69,5 +69,28 @@ impl From<DataFusionError> for Failure {
             DataFusionError::Diagnostic(..) => Failure::Usage(line),
             _ => Failure::Failed(line),
         }
+    }
+}
+
+/// What the engine says of a question, in our words where it has a cause that a name explains.
+fn plainly(line: &str) -> String {
+    let line = line.strip_prefix("Error during planning: ").unwrap_or(line);
+    let unknown = line.strip_prefix("table 'datafusion.public.").and_then(|rest| rest.strip_suffix("' not found"));
+    match unknown {
+        Some(name) => format!("there is no table or view {name}: `SHOW TABLES` lists them"),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_table_is_said_plainly() {
+        let said = |text: &str| Failure::from(DataFusionError::Plan(text.to_owned())).to_string();
+        let unknown = "there is no table or view nope: `SHOW TABLES` lists them";
+        assert_eq!(said("table 'datafusion.public.nope' not found"), unknown);
+        assert_eq!(said("DML not supported: COPY"), "DML not supported: COPY");
     }
 }
