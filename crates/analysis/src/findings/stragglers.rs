@@ -18,6 +18,8 @@ use headway_model::{DurationNs, ThreadId};
 const OF_LIFE: f64 = 0.02;
 /// It is one if it costs at least this part of the waiting.
 const OF_WAITING: f64 = 0.5;
+/// One of a group is named from this part of what the group did on.
+const NEARLY_ALL: f64 = 0.9;
 /// Rounds from which a habit can be told.
 const ROUNDS: u64 = 3;
 /// What rounds are a part of, for those who end them.
@@ -116,10 +118,10 @@ fn finding(
         n => format!("{all}; {} more had not ended when the recording ended", grouped(n)),
     };
     let mut details = vec![all];
-    if let Some((method, ns)) = ranked(&rounds.methods, |ns| *ns).first() {
-        let part = percent(share(**ns, rounds.late_ns));
+    if let Some((method, ns)) = rounds.method(|_| true) {
+        let part = percent(share(ns, rounds.late_ns));
         let who = if waits_alone(rounds) { "the wake-up" } else { "the last one" };
-        details.push(format!("{who} came from: {} ({part})", full(**method, names)));
+        details.push(format!("{who} came from: {} ({part})", full(method, names)));
     }
     let evidence = vec![
         Evidence::exact("waited", rounds.waited_ns, part),
@@ -215,23 +217,29 @@ fn last_of_others(
     let group = names.group_text(**first);
     let same: Vec<u64> =
         threads.iter().filter(|(thread, _)| names.group_text(**thread) == group).map(|(_, (_, ns))| *ns).collect();
-    let of_group = share(same.iter().sum(), rounds.late_ns);
+    let of_group: u64 = same.iter().sum();
     // Of several groups none is named: what is said of the time would not be true of it.
-    let by = if share(*ns, rounds.late_ns) >= OF_WAITING {
-        Some(("thread".to_owned(), code(&names.thread_text(**first))))
-    } else if of_group >= OF_WAITING {
-        Some((count(same.len() as u64, "thread"), code(&group)))
-    } else {
-        None
+    let is_group = share(of_group, rounds.late_ns) >= OF_WAITING;
+    // The same goes for one of several threads.
+    let is_one = share(*ns, of_group) >= NEARLY_ALL;
+    let by = match (is_group, is_one) {
+        (true, true) => Some(("thread".to_owned(), code(&names.thread_text(**first)))),
+        (true, false) => Some((count(same.len() as u64, "thread"), code(&group))),
+        (false, _) => None,
+    };
+    let is_meant = |thread: ThreadId| match (is_group, is_one) {
+        (true, true) => thread == **first,
+        (true, false) => names.group_text(thread) == group,
+        (false, _) => true,
     };
     let part_by = |who: &str, ns: u64| {
         waits::woken_by(who, &format!("{} of {}", percent(share(ns, rounds.late_ns)), all_waited(rounds)))
     };
-    let ended = match (ranked(&rounds.methods, |ns| *ns).first(), &by) {
+    let ended = match (rounds.method(is_meant), &by) {
         (Some((method, ns)), Some((those, name))) => {
-            part_by(&format!("{} in {those} {name}", code(&short(**method, names))), **ns)
+            part_by(&format!("{} in {those} {name}", code(&short(method, names))), ns)
         }
-        (Some((method, ns)), None) => part_by(&code(&short(**method, names)), **ns),
+        (Some((method, ns)), None) => part_by(&code(&short(method, names)), ns),
         (None, Some((those, name))) => {
             waits::woken_by(&format!("{those} {name}"), &format!("most of {}", all_waited(rounds)))
         }

@@ -43,8 +43,22 @@ pub(crate) struct Rounds {
     pub waiters: FxHashSet<ThreadId>,
     /// Rounds and cost by who came last.
     pub last: FxHashMap<ThreadId, (u64, u64)>,
-    /// Cost by what the last one had been doing.
-    pub methods: FxHashMap<NameId, u64>,
+    /// Cost by what the last one had been doing, and who it was.
+    methods: FxHashMap<(NameId, ThreadId), u64>,
+}
+
+impl Rounds {
+    /// What the last ones to come had been doing that cost most, and what that cost with those whom `counts` lets
+    /// through.
+    pub fn method(&self, counts: impl Fn(ThreadId) -> bool) -> Option<(NameId, u64)> {
+        let mut by: FxHashMap<NameId, (u64, u64)> = FxHashMap::default();
+        for ((method, thread), ns) in &self.methods {
+            let (all, counted) = by.entry(*method).or_default();
+            *all += ns;
+            *counted += if counts(*thread) { *ns } else { 0 };
+        }
+        by.into_iter().max_by_key(|(method, (all, _))| (*all, *method)).map(|(method, (_, counted))| (method, counted))
+    }
 }
 
 /// Adds rounds up.
@@ -130,7 +144,7 @@ impl Stragglers {
         last.0 += 1;
         last.1 += late;
         if let Some(method) = method {
-            *rounds.methods.entry(method).or_default() += late;
+            *rounds.methods.entry((method, round.root.thread)).or_default() += late;
         }
     }
 

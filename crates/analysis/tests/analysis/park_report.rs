@@ -482,6 +482,9 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
         "2 threads `worker-*` waited 960 ms (12 % of the active thread time) at a latch in `Fan.serve`. There were 12 waits, \
          mean 80.0 ms. Waiting threads were woken by `Fan.slowest` in thread `part-1` (100 % of the waiting time)."
     );
+    // One that ended half of the waits did not end all of them.
+    let two = waits_for(2);
+    assert!(two.ends_with("by `Fan.slowest` in 2 threads `part-*` (100 % of the waiting time)."), "{two}");
     let many = waits_for(4);
     assert!(
         many.ends_with(
