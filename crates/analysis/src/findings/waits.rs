@@ -606,8 +606,11 @@ impl Group {
             }
         }
         let (group, mut doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
-        doings.compare_with(self.longest_ns());
         let own = own.contains(names.text(group)).then_some(whose);
+        // Their own threads are looked at only while they have it; others may be idle for most of the time.
+        if own.is_none() {
+            doings.compare_with(self.longest_ns());
+        }
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
         Some(Others { doings, who: code(&who), own, group, helper: None })
     }

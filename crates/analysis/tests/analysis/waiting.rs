@@ -318,18 +318,18 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     );
     // The stack of returning has the same root here.
     defined(&mut waiting, &[(7, with), (8, without)]);
-    for sample in 0..40 {
-        seen(&mut waiting, 1 + sample % 6, 100 + sample, if sample < 24 { 7 } else { 8 });
+    for sample in 0..20 {
+        seen(&mut waiting, 1 + sample % 6, 100 + sample, if sample < 12 { 7 } else { 8 });
     }
     waiting.events.iter_mut().for_each(with_the_root_of_waits);
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "For 100 % of the sampled time (24 samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from \
+        "For 100 % of the sampled time (12 samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from \
                `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
-    assert_eq!((evidence.ns, evidence.share), (480 * MS, Some(1.0)));
+    assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
 }
 
 /// What a few did that ended waits says nothing of the many others that did.
