@@ -15,6 +15,7 @@
 //! the sleep by which a loop sets its own pace.
 
 use super::targets::{is_called, SampledLine, Seen};
+use crate::naming::without_run;
 use headway_causal::experiment::Target;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -182,9 +183,7 @@ fn is_generated(method: &str) -> bool {
 /// `com.acme.Shop$$Lambda.0x00007f2d.run` is `com.acme.Shop$$Lambda`: the rest is another
 /// one in each run.
 fn generated_class(method: &str) -> &str {
-    let class = method.rsplit_once('.').map_or(method, |(class, _)| class);
-    let end = class.find("$$Lambda").map_or(class.len(), |at| at + "$$Lambda".len());
-    class.get(..end).unwrap_or(class)
+    without_run(method.rsplit_once('.').map_or(method, |(class, _)| class))
 }
 
 /// A line as a candidate, and where it stands on which stacks.

@@ -1,6 +1,7 @@
 //! What was locked: the expression in front of a `monitorenter`, or of a call
 //! such as `lock()`.
 
+use super::without_run;
 use headway_class_file::instruction::{self as b, Instruction};
 use headway_class_file::ConstantPool;
 
@@ -212,9 +213,10 @@ fn class_constant(pool: &ConstantPool, index: u16) -> Option<String> {
     pool.class(index).map(|class| format!("{}.class", simple(&class)))
 }
 
-/// `com.acme.Inventory$Row` or `com/acme/Inventory$Row` -> `Inventory$Row`, as in call stacks.
+/// `com.acme.Inventory$Row` or `com/acme/Inventory$Row` -> `Inventory$Row`, as in call stacks. A lock of a lambda has
+/// the same name in each run.
 fn simple(class: &str) -> &str {
-    class.rsplit(['.', '/']).next().unwrap_or(class)
+    without_run(class).rsplit(['.', '/']).next().unwrap_or(class)
 }
 
 #[cfg(test)]
@@ -298,6 +300,9 @@ mod tests {
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory$Row (this)"));
         site.is_static = true;
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory$Row.class"));
+        for class in ["com/acme/Shop$$Lambda$31+0x00007f539800aaa0", "com.acme.Shop$$Lambda.0x00007f539800aaa0"] {
+            assert_eq!(lock_name(&Site { class, ..site }, &pool()).as_deref(), Some("Shop$$Lambda.class"));
+        }
     }
 
     #[test]

@@ -5,4 +5,4 @@ mod expression;
 mod signature;
 
 pub use expression::{lock_name, suits_class, synchronizer_name, Site};
-pub use signature::class_name;
+pub use signature::{class_name, without_run};

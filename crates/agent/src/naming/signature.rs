@@ -11,6 +11,13 @@ pub fn class_name(signature: &str) -> (Arc<str>, bool) {
     (Arc::from(name.replace('/', ".")), hidden)
 }
 
+/// `com.acme.Shop$$Lambda.0x00007f2d` and `com/acme/Shop$$Lambda$31+0x00007f2d` are `..Shop$$Lambda`: the rest is
+/// another one in each run.
+pub fn without_run(class: &str) -> &str {
+    const LAMBDA: &str = "$$Lambda";
+    class.find(LAMBDA).and_then(|at| class.get(..at + LAMBDA.len())).unwrap_or(class)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -86,9 +86,9 @@ pub(super) fn verdict(report: &Report) -> String {
     if unknown >= BOUND {
         return with_never_woken(report, mostly_unknown(report, unknown));
     }
-    let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
+    let spent = ELSEWHERE.iter().map(|elsewhere| (part(ledger_ns(ledger, elsewhere.kinds)), elsewhere));
     let none = match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
-        Some((spent, saying)) => saying.replacen("{}", &percent(spent), 1),
+        Some((spent, elsewhere)) => elsewhere.text(spent, &report.recording.settings),
         None => format!(": no lock, wait or lack of CPU costs {} of the active thread time or more.", percent(MATTERS)),
     };
     with_never_woken(report, report.selection.no_bottleneck(&none))
@@ -176,15 +176,37 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
     )
 }
 
-/// Where threads can spend most of their active time although no lock and no wait matters, and
-/// how that is said of the share `{}`, after "No bottleneck".
-const ELSEWHERE: [(&[EntryKind], &str); 2] = [
-    (&[EntryKind::Cpu], " in locks or waits. Threads executed code for {} of the active thread time."),
-    (
-        &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        " in locks or waits. Threads spent {} of the active thread time in sleep, I/O or native code.",
-    ),
+/// Where threads can spend most of their active time although no lock and no wait matters.
+struct Elsewhere {
+    kinds: &'static [EntryKind],
+    /// How that is said of the share `{}`, after "No bottleneck".
+    saying: &'static str,
+    /// The event that shows in which methods.
+    event: &'static str,
+}
+
+const ELSEWHERE: [Elsewhere; 2] = [
+    Elsewhere {
+        kinds: &[EntryKind::Cpu],
+        saying: " in locks or waits. Threads executed code for {} of the active thread time.",
+        event: "cpu",
+    },
+    Elsewhere {
+        kinds: &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
+        saying: " in locks or waits. Threads spent {} of the active thread time in sleep, I/O or native code.",
+        event: "wall",
+    },
 ];
+
+impl Elsewhere {
+    fn text(&self, spent: f64, settings: &[(String, String)]) -> String {
+        let text = self.saying.replacen("{}", &percent(spent), 1);
+        match records(settings, self.event) {
+            true => text,
+            false => format!("{text} To see in which methods, record with `-e lock,steal,{}`.", self.event),
+        }
+    }
+}
 
 fn ledger_ns(ledger: &Ledger, kinds: &[EntryKind]) -> u64 {
     kinds.iter().map(|kind| ledger.ns(*kind)).sum()
@@ -219,5 +241,19 @@ fn spent_alone(finding: &Finding, amount: &str) -> String {
         FindingKind::Environment => time("waiting for a CPU"),
         FindingKind::Parks => time("parked on a lock of java.util.concurrent"),
         _ => time("as the findings below say"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_more_is_said_unless_it_was_recorded() {
+        let settings = |events: &str| vec![("events".to_owned(), events.to_owned())];
+        let [_, asleep] = &ELSEWHERE;
+        let hint = "To see in which methods, record with `-e lock,steal,wall`.";
+        assert!(asleep.text(0.9, &settings("monitor,park,steal,cpu")).ends_with(hint));
+        assert!(asleep.text(0.9, &settings("monitor,park,steal,wall")).ends_with("I/O or native code."));
     }
 }

@@ -1,11 +1,14 @@
 //! Folds the names of a pool's threads into one.
 
+/// With what pools abbreviate themselves, their threads and workers: `-p2-t1`.
+const POOLS: [&str; 3] = ["p", "t", "w"];
+
 /// The group of threads to which a thread of this name belongs: its name with
 /// the parts that count threads, ports or sessions replaced by `*`.
 ///
 /// A part is folded if it is a number, a number at the end of a longer word
-/// (`worker12`, but not `h2` or `log4j2`), or at least eight hexadecimal
-/// digits, UUIDs included.
+/// (`worker12`, but not `h2` or `log4j2`), such a number after `-p`, `-t` or `-w`
+/// (pool, thread, worker), or at least eight hexadecimal digits, UUIDs included.
 pub fn fold(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
     let mut rest = name;
@@ -36,11 +39,10 @@ fn fold_word(word: &str, folded: &mut String) {
     }
     let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
     // Shorter stems and ones with digits of their own are names: h2, log4j2.
-    let counts = stem.len() < word.len()
-        && stem.chars().count() >= 4
-        && stem.chars().all(char::is_alphabetic)
-        && !stem.eq_ignore_ascii_case("http");
-    if counts {
+    let is_word =
+        stem.chars().count() >= 4 && stem.chars().all(char::is_alphabetic) && !stem.eq_ignore_ascii_case("http");
+    let is_letter_of_pools = folded.ends_with('-') && POOLS.contains(&stem);
+    if stem.len() < word.len() && (is_word || is_letter_of_pools) {
         folded.push_str(stem);
         folded.push('*');
     } else {
@@ -80,6 +82,9 @@ mod tests {
             ("C2 CompilerThread0", "C2 CompilerThread*"),
             ("GC Thread#3", "GC Thread#*"),
             ("worker12", "worker*"),
+            ("non-blocking-thread--p2-t1", "non-blocking-thread--p*-t*"),
+            ("t1", "t1"),
+            ("db-h2", "db-h2"),
             ("h2-console", "h2-console"),
             ("log4j2-TF-1-AsyncLogger", "log4j2-TF-*-AsyncLogger"),
             ("http2-client", "http2-client"),

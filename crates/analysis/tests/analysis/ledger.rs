@@ -214,11 +214,13 @@ fn without_a_bottleneck_the_verdict_says_where_the_time_went_or_that_it_is_not_k
     let verdict = |cpu_percent| idle_of_locks(cpu_percent).verdict;
     assert_eq!(
         verdict(Some(90)),
-        "No bottleneck in locks or waits. Threads executed code for 90 % of the active thread time."
+        "No bottleneck in locks or waits. Threads executed code for 90 % of the active thread time. To see in which \
+         methods, record with `-e lock,steal,cpu`."
     );
     assert_eq!(
         verdict(Some(10)),
-        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O or native code."
+        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O or native code. To \
+         see in which methods, record with `-e lock,steal,wall`."
     );
     assert_eq!(
         verdict(None),
