@@ -459,7 +459,7 @@ impl ParkReplay {
     ) {
         let waker = Waker { thread: event.thread, chain: event.chain, time: event.time, seq: event.seq };
         let parked = self.parkers.get(&target).and_then(|parker| parker.parked);
-        let root = self.root(waker, release, parked.as_ref());
+        let root = self.root(waker, release, (target, parked.as_ref()));
         self.learn(event, release, parked.as_ref());
         let given = Given { waker, root, release, last_blocked };
         let Some(parked) = parked else {
@@ -479,8 +479,9 @@ impl ParkReplay {
 
     /// Who began the wake-up: a thread that was itself woken from the same
     /// blocker while the target waited only passes it on. Where threads do not meet, it may also have got
-    /// a permit then, and return it now.
-    fn root(&self, waker: Waker, release: Release, parked: Option<&Parked>) -> Waker {
+    /// a permit then, and return it now. Nobody ends a wait of its own: a thread that returned permits and waits
+    /// itself before they are taken is woken by who passes that on.
+    fn root(&self, waker: Waker, release: Release, (target, parked): (ThreadId, Option<&Parked>)) -> Waker {
         let passed = || {
             let synchronizer = parked?.what.synchronizer;
             let parked = parked.filter(|parked| parked.blocker.is_some() && !synchronizer.is_lock())?;
@@ -490,7 +491,7 @@ impl ParkReplay {
                 Synchronizer::Phaser => release == Release::PassesOn && at == synchronizer,
                 _ => blocker == parked.blocker && (synchronizer.is_rendezvous() || release == Release::PassesOn),
             };
-            (is_same && end > parked.start && root.seq != 0).then_some(root)
+            (is_same && end > parked.start && root.seq != 0 && root.thread != target).then_some(root)
         };
         passed().unwrap_or(waker)
     }

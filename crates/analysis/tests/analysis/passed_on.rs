@@ -144,6 +144,23 @@ fn who_returns_a_permit_that_it_got_meanwhile_ends_the_wait() {
     assert_eq!(by, [("exec-*", 400_005), ("batch", 100_005)]);
 }
 
+/// A thread that returned permits waits for more itself, before the one that it woke passes on that there are some.
+#[test]
+fn nobody_is_said_to_have_ended_its_own_wait() {
+    let waits = "AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
+    let passes_on =
+        "AQS.signalNextIfShared AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
+    let ends = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Batch.run java.lang.Thread.run";
+    let mut story = Story::new("java.util.concurrent.Semaphore$FairSync", waits, passes_on, ends);
+    let request = story.park(0, 1, 1);
+    story.wake(90_000, BATCH, ENDS, request);
+    let batch = story.park(90_002, BATCH, 1);
+    story.wake(390_000, 1, PASSES_ON, batch);
+    let by: Vec<(String, u64)> =
+        story.report().waits[0].wakers.iter().map(|waker| (waker.group.clone(), waker.total_ns / US)).collect();
+    assert_eq!(by, [("exec-*".to_owned(), 300_003), ("batch".to_owned(), 90_005)]);
+}
+
 /// Each thread parks on another object, and those that were woken first wake others.
 #[test]
 fn a_round_at_a_phaser_is_one_round_however_many_wait() {

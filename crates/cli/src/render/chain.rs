@@ -38,12 +38,13 @@ pub fn behind_leaf(chain: &[String], most: usize, column: usize, fold: Fold, scr
     };
     for line in lines.iter().take(most) {
         let text = match line {
-            Line::Frame(frame) => prose::fitted(frame, room, screen),
+            Line::Frame(frame) if is_in_words(frame) => prose::fitted(frame, room, screen),
+            Line::Frame(frame) => format!("< {}", prose::fitted(frame, room, screen)),
             Line::Folded(frames) => {
-                format!("({} of synchronizers)", numbers::counted(*frames as u64, "frame", "frames"))
+                format!("< ({} of synchronizers)", numbers::counted(*frames as u64, "frame", "frames"))
             }
         };
-        let _ = writeln!(out, "{}", screen.faint(&format!("{:column$}< {text}", "")));
+        let _ = writeln!(out, "{}", screen.faint(&format!("{:column$}{text}", "")));
     }
     let rest: usize =
         lines.iter().skip(most).map(|line| if let Line::Folded(frames) = line { *frames } else { 1 }).sum();
@@ -51,6 +52,11 @@ pub fn behind_leaf(chain: &[String], most: usize, column: usize, fold: Fold, scr
         let line = format!("{:column$}< {}", "", numbers::counted(rest as u64, "more frame", "more frames"));
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
+}
+
+/// True for what stands where a frame would and is none: `(hand-off, or owner not known)`.
+fn is_in_words(frame: &str) -> bool {
+    frame.starts_with('(') && frame.ends_with(')')
 }
 
 fn folded(frames: &[String]) -> Vec<Line<'_>> {
@@ -87,6 +93,15 @@ mod tests {
         ]);
         let frame = |at: usize| Line::Frame(frames.get(at).map_or("", String::as_str));
         assert_eq!(folded(&frames), [Line::Folded(3), frame(3), frame(4), frame(5), frame(6)]);
+    }
+
+    #[test]
+    fn what_is_said_in_place_of_a_frame_called_nothing() {
+        let screen = Screen { width: 80, colour: false, cut: false };
+        let mut out = String::new();
+        let frames = chain(&["Shop.lock", "(hand-off, or owner not known)", "a.(lambda).run", "(lambda).run"]);
+        behind_leaf(&frames, 9, 2, Fold::Nothing, &screen, &mut out);
+        assert_eq!(out, "  (hand-off, or owner not known)\n  < a.(lambda).run\n  < (lambda).run\n");
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn sentences(steal: &StealReport) -> Vec<String> {
         sentences.push(match machine.steal_ns {
             0 => format!("The machine had no steal in {covered}."),
             ns => format!(
-                "Machine: {} of steal in {covered}, {} of the time in which it had work.",
+                "Machine: {} of steal in {covered}, {} of the time in which its CPUs were not idle.",
                 numbers::time(ns),
                 numbers::percent(ns as f64 / (machine.busy_ns + ns).max(1) as f64),
             ),
@@ -253,7 +253,7 @@ mod tests {
         };
         let text = shown(&steal);
         for part in [
-            "Machine: 100 ms of steal in 2.00 s, 10 % of the time in which it had work.",
+            "Machine: 100 ms of steal in 2.00 s, 10 % of the time in which its CPUs were not idle.",
             "This kernel counts steal as CPU time. It is subtracted in the column CPU.",
             "CPU quota: 0.50 CPUs; used up in 5 of 20 periods, 50.0 ms held back.",
             "How long threads waited for a CPU is not known",
