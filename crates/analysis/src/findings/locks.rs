@@ -513,9 +513,9 @@ impl Group {
             count(self.count, "contention"),
             count(self.contenders.len() as u64, "thread"),
             self.mean(),
-            if has_pauses { " without VM pauses" } else { "" },
+            if has_pauses { " (without VM pauses)" } else { "" },
             DurationNs(self.max),
-            if has_pauses { " with them" } else { "" },
+            if has_pauses { " (with them)" } else { "" },
         ));
         if self.moved > 0 {
             details.push(format!("{} of it counts at the root of its chain of waiting", DurationNs(self.moved)));

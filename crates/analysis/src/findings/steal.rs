@@ -137,21 +137,21 @@ fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     // What the bar shows as a pause may be a part of it, too.
     let paused = report.ledger.ns(EntryKind::Pause);
-    let counted = match (lost_ns.saturating_sub(ready + paused), paused) {
-        (0, _) => String::new(),
-        (least, 0) => format!(" (at least {})", DurationNs(least)),
-        (least, paused) => {
-            format!(" (at least {}), and up to {} as `VM pause`", DurationNs(least), DurationNs(paused.min(lost_ns)))
-        }
+    let paused = match paused.min(lost_ns) {
+        0 => String::new(),
+        most => format!(", up to {} as `VM pause`", DurationNs(most)),
     };
-    (share(ready, lost_ns) < SHOWN).then(|| {
-        format!(
-            "the bar shows {} as ready; of these {}, it shows woken threads that have no CPU yet as waiting or \
-             blocked{counted}",
-            percent(share(ready, report.ledger.active_ns())),
+    let rest = match lost_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
+        0 => "Woken threads that have no CPU yet are elsewhere in the bar, as waiting or blocked".to_owned(),
+        least => format!(
+            "The rest of the {} is elsewhere in the bar: at least {} as waiting or blocked (woken threads that have no \
+             CPU yet){paused}",
             DurationNs(lost_ns),
-        )
-    })
+            DurationNs(least),
+        ),
+    };
+    let part = share(ready, report.ledger.active_ns());
+    (share(ready, lost_ns) < SHOWN).then(|| format!("the bar shows only {} as ready. {rest}", percent(part)))
 }
 
 fn entry(cause: Cause) -> EntryKind {
@@ -195,7 +195,7 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> Stri
 /// known by their kind.
 fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     const OTHER_PROCESSES: &str = "other processes";
-    const HEADWAY: &str = "Headway";
+    const HEADWAY: &str = "Headway's threads";
     let of_process = [(users.others_ns, OTHER_PROCESSES), (users.process_ns(), "this process")];
     let by_kind = [
         (users.others_ns, OTHER_PROCESSES),

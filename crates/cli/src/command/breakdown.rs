@@ -25,7 +25,7 @@ pub struct Breakdown {
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 
-    /// Show each thread separately: the same as contender-thread first in --by
+    /// Show each blocked thread separately, like `--by contender-thread,...`
     #[arg(short = 't', long)]
     pub per_thread: bool,
 }

@@ -22,10 +22,10 @@ What to record, separated by commas, instead of the default: lock,steal
 
 - monitor:  contended `synchronized`, Object.wait
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
-- lock:     both
+- lock:     monitor and park
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Only alone: with another event, Headway records lock instead
-            (`-e pressure,cpu` is `-e lock,cpu`)
+            cost. It cannot be combined: with another event, Headway records lock
+            instead (`-e pressure,cpu` is `-e lock,cpu`)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
@@ -135,8 +135,8 @@ pub struct Capture {
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
     /// JVM's user. Environment variables: HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_PRESSURE_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER,
-    /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
+    /// HEADWAY_PRESSURE_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER
+    /// and HEADWAY_CONTENDER (methods; empty if not known), and HEADWAY_SKIPPED (how many commands were left out before this one,
     /// because one was still running). `log` writes a line to the JVM's
     /// standard error instead
     #[arg(long, value_name = "COMMAND|log")]

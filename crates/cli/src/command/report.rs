@@ -44,7 +44,7 @@ pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
 
-    /// Show everything: all findings (else the five most costly), the breakdown of blocked
+    /// Show everything: all findings (else at most five, and none that costs much less than the largest), the breakdown of blocked
     /// time, waits, parks, what was dropped. --by, --top and -t imply it
     #[arg(long, help_heading = "What to show")]
     full: bool,

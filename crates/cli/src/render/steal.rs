@@ -166,7 +166,7 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
     }
     title(
         "LOCKS WHOSE OWNERS MAY HAVE HAD NO CPU",
-        "estimated, with bounds that hold whatever the owner did when",
+        "estimate; between: the least and the most that is possible",
         screen,
         out,
     );
