@@ -2,7 +2,7 @@
 //! threads that wait for the last of others.
 
 use super::locks::{full, ranked, short};
-use super::waits::{self, seen_in, Whose};
+use super::waits::{self, seen_in, SeenIn, Whose};
 use super::words::{code, count, grouped, percent};
 use super::{lives_of, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -13,6 +13,7 @@ use crate::report::{Evidence, Finding, FindingKind};
 use crate::summary::groups;
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
+use std::cell::LazyCell;
 
 /// A straggler matters from this part of the waiters' life on.
 const OF_LIFE: f64 = 0.02;
@@ -65,10 +66,13 @@ pub(super) fn find(
             let here = analysis.waits.sites().iter();
             let here = here.filter(|site| site.method == Some(*method) && site.synchronizer == *synchronizer);
             let unended = here.map(|site| site.in_flight).sum();
-            let mut finding = finding((*method, *synchronizer), (rounds, unended), active_ns, &analysis.names)?;
             let is_meeting = is_meeting(*synchronizer, rounds);
             let whose = if is_meeting { Whose::Last } else { Whose::WaitedFor };
-            let (did, gist, stacks) = seen_in(analysis, *method, *synchronizer, whose);
+            // All places of waits are looked at for this: only where there is a finding.
+            let seen = LazyCell::new(|| seen_in(analysis, *method, *synchronizer, whose));
+            let place = Place { method: *method, synchronizer: *synchronizer, called: &|| seen.called.clone() };
+            let mut finding = finding(&place, (rounds, unended), active_ns, &analysis.names)?;
+            let SeenIn { did, gist, stacks, .. } = LazyCell::force(&seen).clone();
             if let Some(did) = did {
                 finding.text = format!("{} {did}", finding.text);
             }
@@ -84,13 +88,28 @@ pub(super) fn find(
     found.into_iter().unzip()
 }
 
+/// Where threads wait for each other.
+struct Place<'a> {
+    method: NameId,
+    synchronizer: Synchronizer,
+    /// How it was called; see [`SeenIn::called`].
+    called: &'a dyn Fn() -> Option<String>,
+}
+
+impl Place<'_> {
+    /// The method, and how it was called.
+    fn text(&self, names: &Names) -> String {
+        let method = code(&short(self.method, names));
+        match (self.called)() {
+            Some(called) => format!("{method}, {called}"),
+            None => method,
+        }
+    }
+}
+
 /// `unended` waits of this place had not ended when the recording did: they belong to no round.
-fn finding(
-    (method, synchronizer): (NameId, Synchronizer),
-    (rounds, unended): (&Rounds, u64),
-    active_ns: u64,
-    names: &Names,
-) -> Option<Finding> {
+fn finding(place: &Place<'_>, (rounds, unended): (&Rounds, u64), active_ns: u64, names: &Names) -> Option<Finding> {
+    let Place { method, synchronizer, .. } = *place;
     let part = part_of_active((rounds.waited_ns, active_ns), rounds.waiters.iter().map(|thread| (*thread, 1)), names);
     let single = is_single(synchronizer);
     let waits = match waits_alone(rounds) {
@@ -100,16 +119,16 @@ fn finding(
     let waited = DurationNs(rounds.waited_ns);
     let (text, cost_ns, all) = match (single, Meeting::of(synchronizer, rounds)) {
         (true, _) => {
-            let text = one_result(method, synchronizer, rounds, part, names)?;
+            let text = one_result(place, rounds, part, names)?;
             (text, rounds.longest_ns, format!("{waits}, {waited} waited in all"))
         }
         (false, Meeting::OfAll) => {
-            let text = last_to_come(method, synchronizer, rounds, part, names)?;
+            let text = last_to_come(place, rounds, part, names)?;
             (text, rounds.late_ns, waits)
         }
         (false, Meeting::GivenOn) => return None,
         (false, Meeting::OfOthers) => {
-            let text = last_of_others(method, synchronizer, rounds, part, names)?;
+            let text = last_of_others(place, rounds, part, names)?;
             (text, rounds.waited_ns, waits)
         }
     };
@@ -155,13 +174,7 @@ fn came_last(rounds: &Rounds, names: &Names) -> Option<String> {
 }
 
 /// Of many results one took longest by far.
-fn one_result(
-    method: NameId,
-    synchronizer: Synchronizer,
-    rounds: &Rounds,
-    part: Option<f64>,
-    names: &Names,
-) -> Option<String> {
+fn one_result(place: &Place<'_>, rounds: &Rounds, part: Option<f64>, names: &Names) -> Option<String> {
     if share(rounds.longest_ns, rounds.waited_ns) < OF_WAITING {
         return None;
     }
@@ -170,8 +183,8 @@ fn one_result(
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
         of_active(part),
-        synchronizer.words(),
-        code(&short(method, names)),
+        place.synchronizer.words(),
+        place.text(names),
         grouped(rounds.count),
         DurationNs(rounds.longest_ns),
         percent(share(rounds.longest_ns, rounds.waited_ns)),
@@ -202,13 +215,7 @@ impl Meeting {
 }
 
 /// Who ended most of the waiting for threads that do not wait there themselves.
-fn last_of_others(
-    method: NameId,
-    synchronizer: Synchronizer,
-    rounds: &Rounds,
-    part: Option<f64>,
-    names: &Names,
-) -> Option<String> {
+fn last_of_others(place: &Place<'_>, rounds: &Rounds, part: Option<f64>, names: &Names) -> Option<String> {
     if share(rounds.late_ns, rounds.waited_ns) < OF_WAITING {
         return None;
     }
@@ -250,8 +257,8 @@ fn last_of_others(
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
         of_active(part),
-        synchronizer.words(),
-        code(&short(method, names)),
+        place.synchronizer.words(),
+        place.text(names),
         if rounds.waits == 1 { "was" } else { "were" },
         count(rounds.waits, "wait"),
         DurationNs(rounds.waited_ns / rounds.waits.max(1)),
@@ -259,13 +266,7 @@ fn last_of_others(
 }
 
 /// In most rounds the same one came last.
-fn last_to_come(
-    method: NameId,
-    synchronizer: Synchronizer,
-    rounds: &Rounds,
-    part: Option<f64>,
-    names: &Names,
-) -> Option<String> {
+fn last_to_come(place: &Place<'_>, rounds: &Rounds, part: Option<f64>, names: &Names) -> Option<String> {
     let participants = rounds.waiters.iter().chain(rounds.last.keys()).collect::<std::collections::BTreeSet<_>>().len();
     if participants < 2 || share(rounds.late_ns, rounds.waited_ns) < OF_WAITING {
         return None;
@@ -288,8 +289,8 @@ fn last_to_come(
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
         of_active(part),
-        synchronizer.words(),
-        code(&short(method, names)),
+        place.synchronizer.words(),
+        place.text(names),
         DurationNs(rounds.late_ns),
     ))
 }

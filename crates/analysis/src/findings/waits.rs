@@ -142,14 +142,21 @@ pub(super) fn find(
     findings
 }
 
-/// What those did who were waited for in a method, in a sentence and for the verdict; and the
-/// stacks of both. `whose` it was if threads of one group wait for each other.
-pub(super) fn seen_in(
-    analysis: &Analysis,
-    method: NameId,
-    synchronizer: Synchronizer,
-    whose: Whose,
-) -> (Option<String>, Gist, Vec<FindingStack>) {
+/// What is known of the waits in a method.
+#[derive(Clone)]
+pub(super) struct SeenIn {
+    /// What those did who were waited for, in a sentence.
+    pub did: Option<String>,
+    /// The same for the verdict.
+    pub gist: Gist,
+    /// The stacks of both.
+    pub stacks: Vec<FindingStack>,
+    /// See [`Group::called`].
+    pub called: Option<String>,
+}
+
+/// `whose` it was if threads of one group wait for each other.
+pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer, whose: Whose) -> SeenIn {
     let mut group = Group::default();
     let sites = analysis.waits.sites().iter();
     for site in sites.filter(|site| site.method == Some(method) && site.synchronizer == synchronizer) {
@@ -159,7 +166,8 @@ pub(super) fn seen_in(
     let names = &analysis.names;
     let others = group.seen(names, &group.enders(), whose);
     let did = others.as_ref().and_then(Others::text);
-    (did, group.gist(method, others.as_ref(), names), group.stacks(names))
+    let gist = group.gist(method, others.as_ref(), names);
+    SeenIn { did, gist, stacks: group.stacks(names), called: group.called(names) }
 }
 
 /// The same, from which on the waiters give each other what they wait for.
@@ -266,10 +274,7 @@ impl Group {
         if share(self.total, life) < OF_LIFE || keeps_to_a_schedule {
             return None;
         }
-        let from = self.path().and_then(|path| caller_elsewhere(path, names));
-        // Where a thread begins says nothing.
-        let from = from.filter(|(_, from)| from != "Thread.run");
-        let from = from.map_or_else(String::new, |(called, from)| format!(", {called} {},", code(&from)));
+        let from = self.called(names).map_or_else(String::new, |called| format!(", {called},"));
         let said = |others: Others| others.text().map(|did| (others, did));
         let direct = self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(others.group));
         // Who was mostly idle itself got from others what it passed on.
@@ -357,6 +362,13 @@ impl Group {
             });
         }
         evidence
+    }
+
+    /// `` called through a library from `Orders.serve` ``: how the method was called in which most of the waiting was.
+    fn called(&self, names: &Names) -> Option<String> {
+        let (called, from) = caller_elsewhere(self.path()?, names)?;
+        // Where a thread begins says nothing.
+        (from != "Thread.run").then(|| format!("{called} {}", code(&from)))
     }
 
     fn what_for(&self, names: &Names) -> String {

@@ -429,7 +429,7 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
         "{said:?}"
     );
     assert!(
-        said[0].contains("`Grid.step`. For 1.08 s of that time, they waited only for the last thread. In 100 %"),
+        said[0].contains("`Grid.step`, called indirectly from `Worker.work`. For 1.08 s of that time, they waited only for the last thread. In 100 %"),
         "{said:?}"
     );
     assert!(report.verdict.ends_with("Thread `worker-4` came last in 100 % of the rounds."), "{}", report.verdict);
@@ -479,7 +479,7 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     };
     assert_eq!(
         waits_for(1),
-        "2 threads `worker-*` waited 960 ms (12 % of the active thread time) at a latch in `Fan.serve`. There were 12 waits, \
+        "2 threads `worker-*` waited 960 ms (12 % of the active thread time) at a latch in `Fan.serve`, called from `Server.handle`. There were 12 waits, \
          mean 80.0 ms. Waiting threads were woken by `Fan.slowest` in thread `part-1` (100 % of the waiting time)."
     );
     // One that ended half of the waits did not end all of them.
