@@ -1,6 +1,6 @@
 //! What owners were seen to do while others waited for them, in a sentence.
 
-use super::words::{code, count, grouped, percent};
+use super::words::{code, count, grouped, percent, was};
 use super::Grounds;
 use crate::aggregate::share;
 use crate::analysis::Analysis;
@@ -245,7 +245,7 @@ impl Doings {
                 false => format!("{blocked_others} {part} of the time (estimated from {samples} samples)."),
             });
         }
-        Some(format!("For {part} of the sampled time ({}), {who} was {doing}.", self.samples_text()))
+        Some(format!("For {part} of the sampled time ({}), {} {doing}.", self.samples_text(), was(who)))
     }
 
     /// The same without numbers, if it is most of what was sampled: `mostly in `Thread.sleep``, `often` where that is not

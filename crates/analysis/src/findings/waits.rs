@@ -4,7 +4,7 @@
 
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
-use super::words::{begun, code, count, grouped, percent};
+use super::words::{begun, code, count, grouped, is_group, percent, was};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
@@ -195,7 +195,8 @@ impl Others {
         match self.own {
             None if self.doings.are_idle() => {
                 let did = self.doings.text(&self.who)?;
-                Some(format!("{did} It only passed on what other threads or the network did. {IDLE_HINT}"))
+                let they = if is_group(&self.who) { "They" } else { "It" };
+                Some(format!("{did} {they} only passed on what other threads or the network did. {IDLE_HINT}"))
             }
             None => self.doings.text(&self.who),
             Some(whose) => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who)),
@@ -207,12 +208,14 @@ impl Others {
         let did = self.doings.mostly(&self.who)?;
         Some(match self.own {
             None if self.doings.are_idle() => {
-                format!(
-                    "{} ended the waits, but was mostly idle itself: it waited for other threads or the network.",
-                    self.helper.as_ref().unwrap_or(&self.who)
-                )
+                let who = self.helper.as_ref().unwrap_or(&self.who);
+                let idle = "waited for other threads or the network";
+                match is_group(who) {
+                    true => format!("Threads {who} ended the waits, but were mostly idle themselves: they {idle}."),
+                    false => format!("{who} ended the waits, but was mostly idle itself: it {idle}."),
+                }
             }
-            None => format!("Meanwhile, {} was {did}.", self.who),
+            None => format!("Meanwhile, {} {did}.", was(&self.who)),
             Some(whose) => format!("{} {did}.", whose.were(awaited)),
         })
     }

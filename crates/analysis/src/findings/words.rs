@@ -26,6 +26,20 @@ pub(super) fn begun(text: &str) -> String {
     begun.unwrap_or_else(|| text.to_owned())
 }
 
+/// True for a group of threads in backticks: `` `worker-*` ``.
+pub(super) fn is_group(who: &str) -> bool {
+    who.contains('*')
+}
+
+/// `` `worker-1` was ``, `` threads `worker-*` were ``.
+pub(super) fn was(who: &str) -> String {
+    if is_group(who) {
+        format!("threads {who} were")
+    } else {
+        format!("{who} was")
+    }
+}
+
 /// A name of code in backticks.
 pub(super) fn code(name: &str) -> String {
     format!("`{name}`")
@@ -34,6 +48,11 @@ pub(super) fn code(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_is_several_threads() {
+        assert_eq!([was("`exec-*`"), was("`exec-7`")], ["threads `exec-*` were", "`exec-7` was"]);
+    }
 
     #[test]
     fn a_sentence_begins_with_a_word_or_a_number() {
