@@ -116,6 +116,8 @@ def settings_for(root: str, to: str | None, environment: Mapping[str, str]) -> d
     settings = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # As the store's files. Spark's default, Snappy, cannot be loaded on a machine that has glibc and musl.
+        "spark.sql.parquet.compression.codec": "zstd",
     }
     writes_to_s3 = to is not None and to.startswith("s3a://")
     if writes_to_s3 or root.startswith("s3a://"):
