@@ -243,8 +243,10 @@ fn begin(
     options: &Options,
     place: Option<(PathBuf, IfTaken)>,
 ) -> Result<(), StartError> {
-    let (cpu_before, pauses_before) = (clock::thread_cpu(), agent.own_cost.pauses());
+    let cpu_before = clock::thread_cpu();
     let _changing = lock(&STATE.changing);
+    // Until then, another command may pause the process.
+    let pauses_before = agent.own_cost.pauses();
     let mut session = current();
     if let Some(session) = session.as_ref() {
         return Err(StartError::AlreadyRecording(session.path.clone().unwrap_or_default()));

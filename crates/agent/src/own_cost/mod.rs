@@ -111,6 +111,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_is_no_shorter_than_the_call_that_makes_it() {
+        let cost = OwnCost::default();
+        let length = std::time::Duration::from_millis(3);
+        assert_eq!(cost.pausing(|| 7), 7);
+        let before = cost.pauses();
+        cost.pausing(|| std::thread::sleep(length));
+        let pause = cost.pauses() - before;
+        assert!(u128::from(pause.0) >= length.as_nanos(), "{pause}");
+        // What is not the start's does not count as the start's.
+        assert_eq!(cost.attach_pause(), DurationNs::ZERO);
+        cost.set_attach(DurationNs(5), pause);
+        assert_eq!((cost.attach(), cost.attach_pause()), (DurationNs(5), pause));
+    }
+
+    #[test]
     fn threads_count_while_they_run_and_after_they_ended() {
         let cost = OwnCost::default();
         let burnt = DurationNs(20_000_000);

@@ -45,7 +45,7 @@ fn hidden(pressure: &PressureReport, wanted: impl Fn(&LockPressure) -> bool) -> 
         .flat_map(|lock| lock.phases.iter().map(move |phase| (lock, phase)))
         .filter(|(lock, phase)| is_hidden(lock, phase, pressure))
         .collect();
-    hidden.sort_by_key(|(_, phase)| std::cmp::Reverse((phase.acquiring_ns, phase.start_ns)));
+    hidden.sort_by_key(|(_, phase)| std::cmp::Reverse((without_pauses(phase).0, phase.start_ns)));
     hidden.truncate(MOST);
     hidden.sort_by_key(|(_, phase)| phase.start_ns);
     hidden
@@ -71,9 +71,10 @@ fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> 
     )
 }
 
-/// The phase's pressure without pauses of the VM, for which the lock is not the cause.
-fn without_pauses(phase: &PhaseReport) -> f64 {
-    phase.csp_mean * (1.0 - share(phase.pause_ns, phase.acquiring_ns))
+/// The phase's blocked time and pressure without pauses of the VM, for which the lock is not the cause.
+fn without_pauses(phase: &PhaseReport) -> (u64, f64) {
+    let ns = phase.acquiring_ns.saturating_sub(phase.pause_ns);
+    (ns, phase.csp_mean * share(ns, phase.acquiring_ns))
 }
 
 fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> bool {
@@ -81,9 +82,9 @@ fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport
     let short = 2 * length <= pressure.duration_ns;
     // Of the last interval, the recording's end may have left so little that chance decides.
     let is_cut = 2 * length < pressure.interval_ns;
-    let acquiring_ns = phase.acquiring_ns.saturating_sub(phase.pause_ns);
-    let costs = acquiring_ns as f64 >= pressure.running_ns as f64 * LEAST_SHARE;
-    short && !is_cut && costs && without_pauses(phase) >= TIMES_AVERAGE * lock.csp_mean
+    let (ns, mean) = without_pauses(phase);
+    let costs = ns as f64 >= pressure.running_ns as f64 * LEAST_SHARE;
+    short && !is_cut && costs && mean >= TIMES_AVERAGE * lock.csp_mean
 }
 
 fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {

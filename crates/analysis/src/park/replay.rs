@@ -479,8 +479,8 @@ impl ParkReplay {
 
     /// Who began the wake-up: a thread that was itself woken from the same
     /// blocker while the target waited only passes it on. Where threads do not meet, it may also have got
-    /// a permit then, and return it now. Nobody ends a wait of its own: a thread that returned permits and waits
-    /// itself before they are taken is woken by who passes that on.
+    /// a permit then, and return it now. No thread ends its own wait: one that returned permits, and waits
+    /// before they are taken, is woken by the thread that passes the wake-up on.
     fn root(&self, waker: Waker, release: Release, (target, parked): (ThreadId, Option<&Parked>)) -> Waker {
         let passed = || {
             let synchronizer = parked?.what.synchronizer;

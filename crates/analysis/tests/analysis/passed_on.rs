@@ -25,6 +25,12 @@ const BATCH: u64 = 9;
 const IO: u64 = 11;
 const RENDER: u64 = 21;
 
+/// From within the acquisition: there are more permits.
+const TELLS_THE_NEXT: &str =
+    "AQS.signalNextIfShared AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
+/// After it has used its permit.
+const RETURNS: &str = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Gate.leave";
+
 fn at(us: u64) -> TimeNs {
     TimeNs(1_000_000_000 + us * US)
 }
@@ -52,6 +58,14 @@ impl Story {
         events.extend((1..200).map(|id| lock(id, class, 0xa0 + id as u32, "")));
         events.extend(naming.events);
         Story { events, seq: 0 }
+    }
+
+    /// Threads wait for permits of a semaphore, and a batch returns some. `passes_on` are the frames with which a
+    /// thread that got one wakes another.
+    fn at_semaphore(passes_on: &str) -> Story {
+        let waits = "AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
+        let ends = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Batch.run java.lang.Thread.run";
+        Story::new("java.util.concurrent.Semaphore$FairSync", waits, passes_on, ends)
     }
 
     fn next(&mut self) -> Seq {
@@ -103,11 +117,7 @@ impl Story {
 /// A batch returns all permits of a semaphore and wakes the first thread; each that got one wakes the next.
 #[test]
 fn who_passes_on_that_there_are_permits_did_not_return_them() {
-    let waits = "AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
-    let passes_on =
-        "AQS.signalNextIfShared AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
-    let ends = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Batch.run java.lang.Thread.run";
-    let mut story = Story::new("java.util.concurrent.Semaphore$FairSync", waits, passes_on, ends);
+    let mut story = Story::at_semaphore(TELLS_THE_NEXT);
     for round in 0..9 {
         let from = 100_000 * round;
         let parked: Vec<_> = (1..=4).map(|thread| story.park(from + thread, thread, 1)).collect();
@@ -130,10 +140,7 @@ fn who_passes_on_that_there_are_permits_did_not_return_them() {
 /// Who got a permit while another one waited, used it and returned it, ended that one's wait.
 #[test]
 fn who_returns_a_permit_that_it_got_meanwhile_ends_the_wait() {
-    let waits = "AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
-    let returns = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Gate.leave";
-    let ends = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Batch.run java.lang.Thread.run";
-    let mut story = Story::new("java.util.concurrent.Semaphore$FairSync", waits, returns, ends);
+    let mut story = Story::at_semaphore(RETURNS);
     let first = story.park(0, 1, 1);
     let second = story.park(0, 2, 1);
     story.wake(100_000, BATCH, ENDS, first);
@@ -147,11 +154,7 @@ fn who_returns_a_permit_that_it_got_meanwhile_ends_the_wait() {
 /// A thread that returned permits waits for more itself, before the one that it woke passes on that there are some.
 #[test]
 fn nobody_is_said_to_have_ended_its_own_wait() {
-    let waits = "AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
-    let passes_on =
-        "AQS.signalNextIfShared AQS.acquire AQS.acquireSharedInterruptibly j.Semaphore.acquire com.acme.Gate.enter";
-    let ends = "AQS.signalNext AQS.releaseShared j.Semaphore.release com.acme.Batch.run java.lang.Thread.run";
-    let mut story = Story::new("java.util.concurrent.Semaphore$FairSync", waits, passes_on, ends);
+    let mut story = Story::at_semaphore(TELLS_THE_NEXT);
     let request = story.park(0, 1, 1);
     story.wake(90_000, BATCH, ENDS, request);
     let batch = story.park(90_002, BATCH, 1);

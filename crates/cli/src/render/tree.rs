@@ -99,7 +99,6 @@ struct Tree<'a> {
     /// True once a row was marked so.
     approximate: bool,
     /// Likewise.
-    /// Likewise.
     paused: bool,
 }
 
