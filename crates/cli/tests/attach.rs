@@ -287,18 +287,50 @@ fn a_jvm_that_starts_its_listener_itself_needs_no_signal() {
     assert!(java.lives());
 }
 
+fn signal(pid: &str, name: &str) {
+    Command::new("kill").args([name, pid]).status().expect("kill runs");
+}
+
+fn stop(pid: &str) {
+    signal(pid, "-STOP");
+    eventually("it stops", || {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T"))
+    });
+}
+
 #[test]
 fn a_stopped_jvm_is_told() {
     let Some(home) = jdk::any_home() else { return };
     let Some(mut java) = jdk::running(&home, &[]) else { return };
     let pid = java.pid().to_string();
-    let signal = |name: &str| Command::new("kill").args([name, &pid]).status().expect("kill runs");
-    signal("-STOP");
-    eventually("it stops", || {
-        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T"))
-    });
+    stop(&pid);
     refuses(&mut headway_with_agent(["record", &pid]), 3, &format!("process {pid} is stopped (state T)"));
-    signal("-CONT");
+    signal(&pid, "-CONT");
+    assert!(java.lives());
+}
+
+/// It waits for it: whoever stopped it may continue it.
+#[test]
+fn a_jvm_that_is_stopped_while_it_is_recorded_is_told_once() {
+    let Some(home) = jdk::any_home() else { return };
+    let Some(mut java) = jdk::running(&home, &[]) else { return };
+    let pid = java.pid().to_string();
+    let directory = tempfile::tempdir().expect("a directory");
+    let errors = directory.path().join("errors");
+    let mut command = headway_with_agent(["record", "-d", "2", "-q", "-o", "a.jfr", &pid]);
+    command.current_dir(directory.path()).stderr(std::fs::File::create(&errors).expect("created"));
+    let mut client = command.spawn().expect("headway runs");
+    let said = || std::fs::read_to_string(&errors).expect("read");
+    // What was patched is told once the JVM has answered: nothing is asked until the end then.
+    eventually("it records", || said().contains("Until the recording ends"));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    stop(&pid);
+    let sentence = format!("Still waiting: process {pid} is stopped (state T) and cannot answer");
+    eventually("it says why it waits", || said().contains(&sentence));
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    signal(&pid, "-CONT");
+    assert_eq!(client.wait().expect("waited for").code(), Some(0), "{}", said());
+    assert_eq!(said().matches(&sentence).count(), 1, "{}", said());
     assert!(java.lives());
 }
 

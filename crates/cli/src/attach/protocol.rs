@@ -79,7 +79,10 @@ pub fn request(
             None => "its answer is not of the attach protocol".to_owned(),
         },
         Err(Ending::GivenUp(failure)) => return Err(failure),
-        Err(Ending::Broken(error)) if timed_out(&error) => format!("it did not answer within {} s", timeout.as_secs()),
+        Err(Ending::Broken(error)) if timed_out(&error) => match socket.stopped() {
+            Some(failure) => return Err(failure),
+            None => format!("it did not answer within {} s", timeout.as_secs()),
+        },
         Err(Ending::Broken(error)) => error.to_string(),
     };
     Err(Failure::AttachSocket { pid, problem })

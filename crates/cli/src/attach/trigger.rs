@@ -11,6 +11,7 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::process::Process;
 use crate::jvm::thread_room;
+use crate::terminal;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -18,6 +19,7 @@ use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFla
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a JVM may take to open its socket; what `jcmd` grants, too.
@@ -31,6 +33,7 @@ pub struct Socket {
     pidfd: OwnedFd,
     directory: Directory,
     name: String,
+    said_that_it_is_stopped: AtomicBool,
 }
 
 /// Removes what a JVM of another user that once had the same pid left behind
@@ -78,7 +81,13 @@ pub fn open_socket(process: &Process, view: &View) -> Result<Socket, Failure> {
         pid,
         problem: format!("its /tmp, where JVMs keep it, cannot be entered ({error})"),
     })?;
-    let socket = Socket { pidfd: open_pidfd(pid)?, name: socket_name(process), process: process.clone(), directory };
+    let socket = Socket {
+        pidfd: open_pidfd(pid)?,
+        name: socket_name(process),
+        process: process.clone(),
+        directory,
+        said_that_it_is_stopped: AtomicBool::new(false),
+    };
     if !socket.is_open()? {
         socket.wake(view)?;
     }
@@ -126,16 +135,27 @@ impl Socket {
         }
     }
 
-    /// Refuses to wait for an answer once somebody wants us to end.
+    /// Refuses to wait for an answer once somebody wants us to end, and says once why a process that is
+    /// stopped does not answer.
     ///
     /// # Errors
     /// Why we do not wait.
     pub fn check_worth_waiting(&self) -> Result<(), Failure> {
-        let pid = self.process.pid;
-        interrupt::check(|| {
-            let process = Process::read(pid)?;
-            Some(Failure::Stopped { pid, state: process.stopped_state()?, tracer: process.tracer })
-        })
+        interrupt::check(|| self.stopped())?;
+        if self.said_that_it_is_stopped.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if let Some(failure) = self.stopped() {
+            self.said_that_it_is_stopped.store(true, Ordering::Relaxed);
+            terminal::note(&format!("Still waiting: {failure}."));
+        }
+        Ok(())
+    }
+
+    /// Why the process does not answer, if it is stopped.
+    pub fn stopped(&self) -> Option<Failure> {
+        let process = Process::read(self.process.pid)?;
+        Some(Failure::Stopped { pid: process.pid, state: process.stopped_state()?, tracer: process.tracer })
     }
 
     /// True while the process lives.
