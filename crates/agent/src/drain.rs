@@ -18,7 +18,6 @@ use crate::large_blocks;
 use crate::long_contentions::{LongContentions, Which};
 use crate::masked_signals::MaskedSignals;
 use crate::minimum_duration::Shorts;
-use crate::online::Online;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::park::{LiveParks, Wish};
@@ -85,7 +84,7 @@ impl Recorded {
 
 enum Request {
     Dump(PathBuf, IfTaken, Sender<Result<PathBuf, String>>),
-    Findings(Sender<Vec<String>>),
+    Flush(Sender<()>),
     Look(Sender<()>),
     Live(PathBuf),
     Parks(Wish, Sender<Result<ParkStatisticsReport, String>>),
@@ -101,8 +100,8 @@ pub struct DrainHandle {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How long `status` waits for what has been found: the draining thread may have little of a CPU.
-const FINDINGS_WITHIN: Duration = Duration::from_secs(2);
+/// How long `status` waits for the file: the draining thread may have little of a CPU.
+const FLUSHED_WITHIN: Duration = Duration::from_secs(2);
 const GONE: &str = "the draining thread is gone";
 /// There is no end in sight.
 const NOT_YET: u64 = u64::MAX;
@@ -124,12 +123,14 @@ impl DrainHandle {
         move || answered.recv().map_err(|_| GONE.to_owned())?
     }
 
-    /// What has been found so far, most costly first; empty if the draining
-    /// thread is gone, or too busy to say it soon.
-    pub fn findings(&self) -> Vec<String> {
+    /// Brings the file and [`Self::recorded`] up to date, unless the draining thread is gone, or too
+    /// busy to do it soon.
+    pub fn flush(&self) {
         let (answer, answered) = mpsc::channel();
-        let asked = self.requests.send(Request::Findings(answer));
-        asked.ok().and_then(|()| answered.recv_timeout(FINDINGS_WITHIN).ok()).unwrap_or_default()
+        if self.requests.send(Request::Flush(answer)).is_ok() {
+            // In time or not, there is what was written before.
+            let _ = answered.recv_timeout(FLUSHED_WITHIN);
+        }
     }
 
     /// Reads who owns the locks of contentions that go on, while it is recorded whether they do.
@@ -188,7 +189,6 @@ pub struct Drain {
     /// The file, once the writer is gone.
     path: Option<PathBuf>,
     dictionary: Kept,
-    online: Online,
     pressure: LivePressure,
     /// Holds back contended enters that are too short to be recorded.
     minimum: Shorts,
@@ -256,7 +256,6 @@ impl Drain {
             writer,
             path: None,
             dictionary: Kept::of(agent),
-            online: Online::new(agent),
             pressure: LivePressure::new(agent, options, start),
             minimum: Shorts::new(DurationNs(options.min_duration_ns.unwrap_or(0))),
             parks: LiveParks::new(agent, options, start),
@@ -295,9 +294,6 @@ impl Drain {
             let failed = |error: io::Error| format!("no thread to have code compiled again: {error}");
             drain.recompilation = Some(Recompilation::begin(agent).map_err(failed)?);
         }
-        // What an earlier recording defined is not defined again; the analysis
-        // of this one has not heard of it.
-        drain.dictionary.definitions().for_each(|event| drain.online.feed(&event, &mut drain.pressure));
         drain.take_event(&Event::Recording(info));
         for event in first {
             drain.take_event(&event);
@@ -330,11 +326,11 @@ impl Drain {
                     // Nobody waits for the answer any more: nothing to do.
                     let _ = answer.send(dumped);
                 }
-                Ok(Request::Findings(answer)) => {
+                Ok(Request::Flush(answer)) => {
                     self.flush();
                     // Whoever asks reads what is published next: it is to be of the same moment.
                     self.publish(shared);
-                    let _ = answer.send(self.online.findings());
+                    let _ = answer.send(());
                 }
                 Ok(Request::Look(answer)) => {
                     self.flush();

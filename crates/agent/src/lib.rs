@@ -28,7 +28,7 @@
 //! The draining thread:
 //! * [`drain`]: collects what was appended, routes it to the analyses and the recording,
 //!   and retains definitions as long as events may name them.
-//! * [`online`], [`counted`], `minimum_duration`, `recompile`, `pace`: what it asks.
+//! * [`counted`], `minimum_duration`, `recompile`, `pace`: what it asks.
 //!
 //! Commands:
 //! * [`lifecycle`], [`callbacks`]: what the VM calls; no panic crosses this border.
@@ -75,7 +75,6 @@ mod minimum_duration;
 pub mod monitor;
 pub mod naming;
 mod observing;
-pub mod online;
 pub mod options;
 pub mod own_cost;
 mod pace;

@@ -724,7 +724,7 @@ fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
             reply.notes.push("Parks are being counted, for `headway parks`.".to_owned());
         }
         Some(session) => {
-            reply.findings = session.drain.findings();
+            session.drain.flush();
             fill(agent, reply, session, &session.drain.recorded());
         }
         None => {

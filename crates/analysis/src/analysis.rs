@@ -4,19 +4,19 @@ mod sums;
 
 use crate::aggregate::{clip, Aggregate, LockTotals, Range};
 use crate::aspect::Aspect;
-use crate::by_id::ById;
 use crate::findings::{self, Grounds};
 use crate::ledger::{self, Accounts, LockSplit, OwnersDid};
 use crate::lock_groups::LockGroups;
 use crate::long_contentions::LongContentions;
 use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Rest, Samples};
-use crate::monitor::{Kind, MonitorReplay, OpenContention, Placing, Stretch, StretchSink};
+use crate::monitor::{Kind, OpenContention, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
-use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
+use crate::park::{ParkWait, Stragglers, Synchronizer};
 use crate::pressure::pressure_report::PressureReport;
 use crate::pressure::{java_version, Pressure, Recorded};
+use crate::replays::Replays;
 use crate::report::Report;
 use crate::sampled::{Sampled, SamplingReport};
 use crate::sites::Parks;
@@ -28,10 +28,8 @@ use crate::virtual_threads::VirtualThreads;
 use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
-use headway_model::event::{
-    Degraded, MonitorExit, OwnerSample, Park, RecordingInfo, Sample, SampleState, SelfCost, SpentOn, Unpark,
-};
-use headway_model::{DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
+use headway_model::event::{Degraded, OwnerSample, Park, RecordingInfo, Sample, SampleState, SelfCost, SpentOn};
+use headway_model::{Event, LockId, Loss, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,8 +46,7 @@ use std::sync::Arc;
 /// assert_eq!(report.contentions, 0);
 /// ```
 ///
-/// The same in the agent, with [`Bounds::online`](crate::Bounds::online):
-/// [`Analysis::snapshot`] tells the state so far without ending it.
+/// [`Analysis::snapshot`] tells the state of a recording that goes on, without ending it.
 #[derive(Debug)]
 pub struct Analysis {
     pub(crate) options: Options,
@@ -79,14 +76,11 @@ pub struct Analysis {
     pub(crate) events: u64,
     /// True once an event said where it stands in its lock's order.
     pub(crate) numbered: bool,
-    pub(crate) replay: MonitorReplay,
-    pub(crate) park: ParkReplay,
+    pub(crate) replays: Replays,
     pub(crate) wait_for: WaitFor,
     pub(crate) stragglers: Stragglers,
     long: LongContentions,
     pub(crate) sampled: Sampled,
-    /// What each thread was last blocked on.
-    blocked_on: ById<ThreadId, LockId>,
     range: Range,
     range_known: bool,
     /// The recording's start, as far as known.
@@ -131,13 +125,11 @@ impl Analysis {
             others: BTreeMap::new(),
             events: 0,
             numbered: false,
-            replay: MonitorReplay::new(bounds),
-            park: ParkReplay::new(bounds),
+            replays: Replays::new(bounds),
             wait_for: WaitFor::new(bounds.sites),
             stragglers: Stragglers::new(bounds.sites),
             long: LongContentions::default(),
             sampled: Sampled::new(bounds.pending_events),
-            blocked_on: ById::default(),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
             start: TimeNs(0),
@@ -168,7 +160,7 @@ impl Analysis {
         // Parks of threads that a filter leaves out are not fed.
         let counts = !matches!(event, Event::Park(park) if !self.accepts(park.thread));
         if let Some(pressure) = self.pressure.as_mut().filter(|_| counts) {
-            pressure.feed(event, self.park.acquires(event, &self.names));
+            pressure.feed(event, self.replays.parks.acquires(event, &self.names));
         }
         match event {
             Event::MonitorEnter(e) => {
@@ -310,15 +302,7 @@ impl Analysis {
     }
 
     fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
-        let last_blocked = self.last_blocked(event);
-        self.replay.was_blocked_on(last_blocked);
-        // Most events are of monitors, say nothing about parks, and hand nothing over.
-        let about_parks = is_about_parks(event);
-        let placing = if about_parks { Placing::Without } else { self.replay.place(event) };
-        if matches!(placing, Placing::Done) {
-            return;
-        }
-        let prepared = about_parks.then(|| self.park.prepare(event, last_blocked, &self.names));
+        let Some(step) = self.replays.look(event, self.names.dictionary()) else { return };
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
@@ -334,13 +318,7 @@ impl Analysis {
             sampled: &mut self.sampled,
             also: &mut *also,
         };
-        match placing {
-            Placing::Done => {}
-            Placing::Rest(rest) => self.replay.make_up(rest, &mut collector),
-            Placing::Without => self.replay.feed_without_place(event, &mut collector),
-        }
-        if let Some(prepared) = prepared {
-            self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
+        if self.replays.take(step, event, &mut collector) {
             self.take_park_waits(also);
         }
         if let Event::Watermark(time) = event {
@@ -352,7 +330,7 @@ impl Analysis {
             self.waits.explain(*time, &mut self.names);
             self.take_seen_waits();
             self.aggregate.settle();
-            self.accounts.known_to(*time, self.replay.pauses());
+            self.accounts.known_to(*time, self.replays.monitors.pauses());
         }
     }
 
@@ -364,30 +342,8 @@ impl Analysis {
     }
 
     fn follow_holders(&mut self) {
-        let lock_of = |condition| self.park.lock_of(condition);
-        self.wait_for.follow(self.replay.owners_by_id(), lock_of, &mut self.names);
-    }
-
-    /// What an event's thread was last blocked on, for exits; notes it for
-    /// everything that ends being blocked.
-    fn last_blocked(&mut self, event: &Event) -> LockId {
-        let (thread, lock) = match event {
-            Event::MonitorExit(MonitorExit { thread, .. }) | Event::Unpark(Unpark { thread, .. }) => {
-                return self.blocked_on.get(*thread).copied().unwrap_or(LockId::NONE);
-            }
-            Event::MonitorEntered(e) => (e.thread, e.lock),
-            Event::MonitorReentered(e) => (e.thread, e.lock),
-            Event::Park(e) => (e.thread, e.blocker),
-            _ => return LockId::NONE,
-        };
-        if self.blocked_on.len() >= self.options.bounds.threads {
-            // Only links across this moment are lost.
-            self.blocked_on.clear();
-        }
-        if let Some(known) = self.blocked_on.get_or_add(thread, usize::MAX, LockId::default) {
-            *known = lock;
-        }
-        LockId::NONE
+        let lock_of = |condition| self.replays.parks.lock_of(condition);
+        self.wait_for.follow(self.replays.monitors.owners_by_id(), lock_of, &mut self.names);
     }
 
     fn feed_recording(&mut self, info: &Arc<RecordingInfo>) {
@@ -395,8 +351,7 @@ impl Analysis {
         if !self.range_known && info.start > TimeNs(0) {
             self.set_range(info.start);
         }
-        self.replay.expect_gaps(leaves_out_short(info, "min_duration"));
-        self.park.expect_gaps(leaves_out_short(info, "park_floor"));
+        self.replays.recorded_as(info);
         self.virtual_threads.recorded_on(java_version(&info.jvm_version));
         self.recording.get_or_insert_with(|| info.clone());
     }
@@ -431,7 +386,7 @@ impl Analysis {
             Event::Park(e) if e.start > TimeNs(0) => (e.thread, e.blocker, e.chain, e.start, Some(e.time)),
             _ => return,
         };
-        let what = self.park.synchronizer(event, &self.names);
+        let what = self.replays.parks.synchronizer(event, &self.names);
         let Some(what) = what.filter(|what| !what.is_lock()) else { return };
         let is_idle = !what.is_conditional();
         if !is_idle {
@@ -449,7 +404,7 @@ impl Analysis {
         if !self.accepts(park.thread) {
             return;
         }
-        let acquires = self.park.acquires(event, &self.names);
+        let acquires = self.replays.parks.acquires(event, &self.names);
         let class = match self.names.lock(park.blocker) {
             Some(def) if !def.class.is_empty() => def.class.clone(),
             _ => park.blocker_class.clone(),
@@ -470,10 +425,10 @@ impl Analysis {
     /// Conditional waits that parked. The JDK's and the VM's own threads have
     /// nothing else to do.
     fn take_park_waits(&mut self, also: &mut dyn StretchSink) {
-        for lock in self.park.take_own_synchronizers() {
+        for lock in self.replays.parks.take_own_synchronizers() {
             self.names.synchronizer(lock);
         }
-        let mut waits = self.park.take_waits();
+        let mut waits = self.replays.parks.take_waits();
         for wait in waits.drain(..) {
             also.park_wait(&wait);
             self.sampled.wait(&wait);
@@ -494,7 +449,7 @@ impl Analysis {
             self.waits.park(&wait, &mut context);
             self.stragglers.add(&wait, self.range, &mut self.names);
         }
-        self.park.give_back(waits);
+        self.replays.parks.give_back(waits);
         self.account_for_waits(also);
     }
 
@@ -553,9 +508,9 @@ impl Analysis {
         let is_end_unknown = self.drops_events || self.is_unfinished;
         let dropped_until = if is_end_unknown { end } else { self.dropped_until };
         let active = |thread| threads.active(thread).max(dropped_until);
-        let mut open = self.replay.finish_with(end, active, &read, &mut collector);
-        let holders = self.replay.holders_mut();
-        open.extend(self.park.finish(end, active, &read, holders, &mut collector));
+        let mut open = self.replays.monitors.finish_with(end, active, &read, &mut collector);
+        let holders = self.replays.monitors.holders_mut();
+        open.extend(self.replays.parks.finish(end, active, &read, holders, &mut collector));
         self.long.complete(&mut open, active);
         self.take_park_waits(also);
         self.end_waits(end, &open);
@@ -567,7 +522,7 @@ impl Analysis {
         self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
         self.account_for_waits(also);
         open.retain(|stretch| self.accepts(stretch.thread));
-        self.accounts.known_to(TimeNs(u64::MAX), self.replay.pauses());
+        self.accounts.known_to(TimeNs(u64::MAX), self.replays.monitors.pauses());
         self.steal.finish(also);
         let pressure = self.pressure_report(end);
         self.report(&open, pressure, true)
@@ -595,7 +550,7 @@ impl Analysis {
         };
         let groups = self.options.by.contains(&Aspect::LockName).then(|| {
             self.aggregate.settle();
-            LockGroups::new(&self.aggregate, self.replay.owners_by_id(), &mut self.names)
+            LockGroups::new(&self.aggregate, self.replays.monitors.owners_by_id(), &mut self.names)
         });
         let grid = match &groups {
             Some(groups) => grid.group(groups),
@@ -635,7 +590,7 @@ impl Analysis {
         let split_of = |lock: LockId| splits.get(&lock).copied().unwrap_or_default();
         let steal = self.steal.report(self.start, &self.names, split_of);
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
-        let groups = LockGroups::new(&self.aggregate, self.replay.owners_by_id(), &mut self.names);
+        let groups = LockGroups::new(&self.aggregate, self.replays.monitors.owners_by_id(), &mut self.names);
         let mut report = summary::summarise(self, range, running, open, &classes, &groups);
         report.ledger = ledger::assemble(self, range, &classes, &splits, steal.as_ref());
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
@@ -675,12 +630,6 @@ impl Analysis {
             false => Running { threads: running.threads, ..Running::default() },
         }
     }
-}
-
-/// True if the replay of parks makes anything of the event.
-fn is_about_parks(event: &Event) -> bool {
-    use Event::{Park, ParkBegin, Sampling, StopTheWorld, Unpark, Watermark};
-    matches!(event, ParkBegin(_) | Park(_) | Unpark(_) | Sampling(_) | StopTheWorld(_) | Watermark(_))
 }
 
 /// Sorts contentions out, and adds up the rest.
@@ -766,13 +715,4 @@ fn accepts(options: &Options, accepted: &mut FxHashMap<ThreadId, bool>, names: &
         accepted.clear();
     }
     *accepted.entry(thread).or_insert_with(|| filter.accepts(&names.thread_text(thread)))
-}
-
-/// True if the recording leaves out events of short contentions on purpose, as this
-/// setting says.
-fn leaves_out_short(info: &RecordingInfo, setting: &str) -> bool {
-    info.settings.iter().any(|(name, value)| {
-        let digits: String = value.chars().take_while(char::is_ascii_digit).collect();
-        name == setting && digits.parse::<u64>().is_ok_and(|ns| DurationNs(ns) > DurationNs::ZERO)
-    })
 }

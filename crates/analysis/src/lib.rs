@@ -40,6 +40,7 @@ mod long_contentions;
 mod meanwhile;
 mod numbering;
 mod pauses;
+mod replays;
 mod returned;
 pub mod sampled;
 mod selection;

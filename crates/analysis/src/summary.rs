@@ -32,8 +32,8 @@ pub(crate) fn summarise(
     let samples = analysis.samples.report(&analysis.names);
     let in_flight = in_flight(analysis, range, open);
     let aggregate = &analysis.aggregate;
-    let counts = analysis.replay.counts();
-    let parks = analysis.park.counts();
+    let counts = analysis.replays.monitors.counts();
+    let parks = analysis.replays.parks.counts();
     let mut blocked = aggregate.accounted();
     blocked.minimum_ns = analysis.options.min_duration.0;
     blocked.slices_checked = counts.slices_checked + parks.slices_checked;
@@ -72,7 +72,7 @@ pub(crate) fn summarise(
         in_flight,
         deadlocks: Vec::new(),
         wait_chains: Vec::new(),
-        pauses: analysis.replay.pauses().summary(range.from, range.to),
+        pauses: analysis.replays.monitors.pauses().summary(range.from, range.to),
         samples,
         owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
@@ -94,8 +94,8 @@ fn virtual_threads(analysis: &Analysis, range: Range) -> Option<VirtualThreadsRe
 }
 
 fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
-    let counts = analysis.replay.counts();
-    let parks = analysis.park.counts();
+    let counts = analysis.replays.monitors.counts();
+    let parks = analysis.replays.parks.counts();
     let folded = counts.folded
         + parks.folded
         + analysis.waited.as_ref().map_or(0, |waited| waited.folded)
@@ -130,7 +130,7 @@ fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
             contenders.insert(side.thread);
         }
     }
-    for (id, holder) in analysis.replay.owners_by_id().all() {
+    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
         if aggregate.held_ns(id) > 0 && holder.thread.is_some() {
             if let Some(owners) = owners.get_mut(&holder.lock) {
                 owners.insert(holder.thread);

@@ -81,6 +81,8 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
         assert!(status.contains("Recording into") && status.contains("Mechanisms"), "{status}");
         refuses(headway_with_agent(["start", "-o", "again.jfr", &pid]).current_dir(directory.path()), 1, "already");
         std::thread::sleep(std::time::Duration::from_millis(1500));
+        let status = unwrapped(&run(&["status", &pid]).stdout);
+        assert!(status.contains("Found so far") && status.contains("`Contended.rebuild` owned it"), "{status}");
         run(&["dump", "-o", "dumped.jfr", &pid]);
         assert_eq!(top_owner(&report(&file("dumped.jfr"))), "Contended.rebuild");
         let stopped = run(&["stop", &pid]).stdout;
@@ -311,7 +313,7 @@ fn a_stopped_jvm_is_told() {
 
 /// It waits for it: whoever stopped it may continue it.
 #[test]
-fn a_jvm_that_is_stopped_while_it_is_recorded_is_told_once() {
+fn a_jvm_that_is_stopped_while_it_is_recorded_is_reported_once() {
     let Some(home) = jdk::any_home() else { return };
     let Some(mut java) = jdk::running(&home, &[]) else { return };
     let pid = java.pid().to_string();
@@ -321,7 +323,7 @@ fn a_jvm_that_is_stopped_while_it_is_recorded_is_told_once() {
     command.current_dir(directory.path()).stderr(std::fs::File::create(&errors).expect("created"));
     let mut client = command.spawn().expect("headway runs");
     let said = || std::fs::read_to_string(&errors).expect("read");
-    // What was patched is told once the JVM has answered: nothing is asked until the end then.
+    // The JVM has answered then, and is asked nothing until the end.
     eventually("it records", || said().contains("Until the recording ends"));
     std::thread::sleep(std::time::Duration::from_millis(500));
     stop(&pid);

@@ -5,6 +5,7 @@
 mod support;
 
 use headway_jfr::{Reader, RecordingWriter, WriterConfig};
+use headway_model::{Event, TimeNs};
 use std::path::Path;
 use support::{synthetic, Scratch};
 
@@ -44,6 +45,40 @@ fn reading_ahead_gives_the_same_in_the_same_order() {
         let expected = in_one_thread(&path);
         assert!(expected.len() > 10_000, "several batches: {}", expected.len());
         assert!(ahead(&path) == expected, "{name}");
+    }
+}
+
+/// When threads got their locks, in the last `most` bytes, and how much of the file was passed over.
+fn entered(path: &Path, most: u64) -> (Vec<TimeNs>, u64) {
+    let mut reader = Reader::open(path).unwrap();
+    let skipped = reader.skip_to_last(most);
+    let mut times = Vec::new();
+    reader.read_ahead(|item| match item {
+        Ok(Event::MonitorEntered(entered)) => times.push(entered.time),
+        Ok(_) => {}
+        Err(problem) => panic!("{problem}"),
+    });
+    (times, skipped)
+}
+
+#[test]
+fn of_a_long_recording_the_last_chunks_can_be_read_alone() {
+    let scratch = Scratch::new();
+    for name in ["plain.jfr", "packed.jfr.zst", "packed.jfr.lz4"] {
+        let path = scratch.file(name);
+        let length = write(&path);
+        let (all, skipped) = entered(&path, u64::MAX);
+        assert_eq!(skipped, 0, "{name}");
+        let (some, skipped_for_some) = entered(&path, 500 << 10);
+        let (few, skipped_for_few) = entered(&path, 300 << 10);
+        assert!(0 < skipped_for_some && skipped_for_some < skipped_for_few && skipped_for_few < length, "{name}");
+        assert!(all.len() > some.len() && some.len() > few.len() && !few.is_empty(), "{name}");
+        assert!(all.ends_with(&some) && some.ends_with(&few), "{name}");
+        let (_, skipped_for_one) = entered(&path, 0);
+        assert!(skipped_for_few < skipped_for_one && skipped_for_one < length, "{name}: one chunk is left");
+        if name == "plain.jfr" {
+            assert!(length - skipped_for_few <= 300 << 10, "{name}");
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Everything that flows capture -> record -> analyse -> present is spelled
 //! with the types of this crate. It knows nothing about bytes, files or the
-//! JVM, so that the same analysis runs inside the agent (online) and inside
-//! the command line (offline).
+//! JVM, so that the same replays run inside the agent (for pressure) and inside
+//! the command line (for everything).
 //!
 //! * [`id`]: every id has its own type; `0` is never a valid id.
 //! * [`time`]: nanoseconds on the recording's clock, durations.

@@ -415,7 +415,6 @@ fn live(what: What, number: u64, operations: u64) -> (f64, u64) {
 struct Drained {
     what: What,
     dictionary: Dictionary,
-    analysis: Analysis,
     pressure: OnlinePressure,
     dying: Dying,
 }
@@ -465,7 +464,6 @@ impl Drained {
         Drained {
             what,
             dictionary: Dictionary::default(),
-            analysis: Analysis::new(Options { by: Vec::new(), pressure: None, bounds, ..Options::default() }),
             pressure: OnlinePressure::new(PressureOptions::default(), bounds, START, true),
             dying: Dying::default(),
         }
@@ -474,7 +472,6 @@ impl Drained {
     fn take(&mut self, event: &Event) {
         self.dictionary.feed(event);
         self.pressure.feed(event, &self.dictionary);
-        self.analysis.feed_to(event, &mut self.pressure);
         self.dying.feed(event);
         if let Event::Watermark(time) = event {
             self.pressure.advance(*time);

@@ -46,9 +46,6 @@ impl Drain {
         if self.writer.is_some() {
             self.pressure.feed(event, &self.dictionary);
         }
-        if self.writer.is_some() && !self.pressure.is_alone() {
-            self.online.feed(event, &mut self.pressure);
-        }
         self.counted.add(event);
         match event {
             Event::ThreadEnd(end) => {

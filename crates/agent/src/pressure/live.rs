@@ -6,7 +6,6 @@ use super::publish::Publisher;
 use crate::agent::Agent;
 use crate::options::Options;
 use crate::state::Found;
-use headway_analysis::monitor::{Stretch, StretchSink};
 use headway_analysis::pressure::online::{Closed, OnlinePressure};
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::Bounds;
@@ -204,11 +203,5 @@ impl LivePressure {
             self.agent.losses.add(Loss::Panic, 1);
         }
         done.ok()
-    }
-}
-
-impl StretchSink for LivePressure {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        self.guarded(|online| online.stretch(stretch));
     }
 }

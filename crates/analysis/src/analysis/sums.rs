@@ -28,7 +28,7 @@ impl Analysis {
         self.threads.acts(thread, time);
         self.virtual_threads.park(event, self.range, &self.names);
         let class = self.names.lock(blocker).map(|def| def.class.clone()).unwrap_or_default();
-        let acquires = self.park.acquires(event, &self.names);
+        let acquires = self.replays.parks.acquires(event, &self.names);
         if self.accepts(thread) {
             self.parks.add_sum(parks, &class, acquires, self.range);
         }
@@ -62,7 +62,7 @@ impl Analysis {
         let died = |thread| threads.span(thread, ALWAYS).map_or(ALWAYS.to, |(_, died)| died);
         let shares = self.sampled.share_out(watermark, died, |lock| names.lock_class_text(lock).into());
         for Share { mut sum, wait, drawn } in shares {
-            sum.owner = self.replay.holders_mut().as_owner_of(sum.lock, sum.owner);
+            sum.owner = self.replays.monitors.holders_mut().as_owner_of(sum.lock, sum.owner);
             // Sleep, input and output are no waits for anybody, and the breakdown has no Object.wait.
             if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
                 self.add_sum(&sum, Some(&drawn), also);
@@ -100,7 +100,7 @@ impl Analysis {
     /// Contentions that were summed up where they were recorded. How long each was is
     /// not known: a minimum leaves them all out. A share of a sum has the instants of what it is like.
     pub(super) fn add_sum(&mut self, sum: &Sum, drawn: Option<&Drawn>, also: &mut dyn StretchSink) {
-        also.summed(sum, self.replay.owners_by_id());
+        also.summed(sum, self.replays.monitors.owners_by_id());
         if !self.accepts(sum.thread) {
             return;
         }
@@ -117,7 +117,7 @@ impl Analysis {
             false => Some(&mut self.aggregate),
         };
         if let Some(aggregate) = aggregate {
-            let ns = aggregate.add_sum(sum, drawn, self.replay.owners_by_id(), self.range, &mut self.names);
+            let ns = aggregate.add_sum(sum, drawn, self.replays.monitors.owners_by_id(), self.range, &mut self.names);
             if !is_waiting {
                 self.accounts.blocked(sum.thread, ns, 0);
             }

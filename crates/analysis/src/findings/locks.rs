@@ -125,7 +125,7 @@ pub(super) fn find(
             group.add_contender(side, ns, names);
         }
     }
-    for (id, holder) in analysis.replay.owners_by_id().all() {
+    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
         if ns == 0 || holder.thread.is_none() {
             continue;

@@ -140,7 +140,7 @@ pub(crate) fn find(
     first.extend(other::unreliable(report));
     let totals = || deadlocked.iter().filter_map(|lock| grounds.totals.get(lock));
     let without_chain_ns = totals().map(|lock| lock.unknown).sum::<u64>()
-        + analysis.aggregate.without_chain(analysis.replay.owners_by_id(), &deadlocked);
+        + analysis.aggregate.without_chain(analysis.replays.monitors.owners_by_id(), &deadlocked);
     let in_deadlocks = other::Deadlocked { blocked_ns: totals().map(|lock| lock.total).sum(), without_chain_ns };
     let is_open = |blocked: &&OpenContention| blocked.owner.is_none() && !deadlocked.contains(&blocked.lock);
     let open_ns = open.iter().filter(is_open).filter_map(|blocked| range.clip(blocked.start, range.to));

@@ -116,7 +116,7 @@ type Direct = FxHashMap<(LockId, Option<NameId>), FxHashMap<Option<PathId>, u64>
 
 fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> Direct {
     let mut direct = Direct::default();
-    for (id, holder) in analysis.replay.owners_by_id().all() {
+    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
         if ns == 0 {
             continue;

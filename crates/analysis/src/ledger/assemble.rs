@@ -68,7 +68,7 @@ pub(crate) fn assemble(
                 ledger.excess_ns += account.own().saturating_sub(lived);
                 life += lived.max(account.own());
                 let mut rest = lived.saturating_sub(account.own());
-                let pauses = analysis.replay.pauses().within(start, end).0.saturating_sub(account.paused);
+                let pauses = analysis.replays.monitors.pauses().within(start, end).0.saturating_sub(account.paused);
                 sums.add(EntryKind::Pause, pauses.min(rest), Quality::Exact);
                 rest -= pauses.min(rest);
                 let spent = Spent::of(analysis, thread, rest);

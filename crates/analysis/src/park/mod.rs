@@ -31,7 +31,7 @@ mod wait;
 
 pub use classifier::Classifier;
 pub use replay::ParkCounts;
-pub(crate) use replay::ParkReplay;
+pub(crate) use replay::{ParkReplay, Prepared};
 pub(crate) use rounds::{Rounds, Stragglers};
 pub use stream::ParkStream;
 pub use synchronizer::Synchronizer;

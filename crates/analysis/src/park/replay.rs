@@ -14,7 +14,7 @@ use crate::monitor::{Basis, Holders, Kind, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
 use headway_model::event::{ParkOutcome, Sampling};
-use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
 /// What a replay counted.
@@ -189,8 +189,8 @@ impl ParkReplay {
     /// who takes the contentions in may need the names, too.
     ///
     /// `last_blocked` is what the event's thread was last blocked on.
-    pub(crate) fn prepare(&mut self, event: &Event, last_blocked: LockId, names: &Names) -> Prepared {
-        let (classifier, names) = (&mut self.classifier, names.dictionary());
+    pub(crate) fn prepare(&mut self, event: &Event, last_blocked: LockId, names: &Dictionary) -> Prepared {
+        let classifier = &mut self.classifier;
         match event {
             Event::ParkBegin(e) if e.seq.is_some() => Prepared::Placed(ParkEvent::begin(e, classifier, names)),
             Event::Park(e) if e.seq.is_some() => Prepared::Placed(ParkEvent::end(e, classifier, names)),
@@ -250,6 +250,14 @@ impl ParkReplay {
         if waits.capacity() <= FEW {
             self.waits = waits;
         }
+    }
+
+    /// The same for who needs neither those waits nor [`Self::take_own_synchronizers`].
+    pub(crate) fn forget_waits(&mut self) {
+        let mut waits = self.take_waits();
+        waits.clear();
+        self.give_back(waits);
+        self.take_own_synchronizers();
     }
 
     /// Blockers found to be developers' own synchronizers since this was called last.

@@ -26,7 +26,7 @@ impl ParkStream {
     /// Takes in an event: definitions, parks, unparks, pauses, watermarks.
     pub fn feed(&mut self, event: &Event, sink: &mut impl StretchSink) {
         self.names.feed(event);
-        let prepared = self.replay.prepare(event, LockId::NONE, &self.names);
+        let prepared = self.replay.prepare(event, LockId::NONE, self.names.dictionary());
         self.replay.take(&prepared, &mut self.holders, sink);
     }
 

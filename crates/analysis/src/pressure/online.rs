@@ -7,10 +7,11 @@ use super::parks::Parks;
 use super::phases::{fraction, Phase};
 use super::windows::{lives, Cell, Window};
 use super::{Pressure, PressureOptions};
-use crate::monitor::{Basis, Stretch, StretchSink};
+use crate::monitor::{Basis, Kind, Stretch, StretchSink};
 use crate::names::method;
 use crate::options::Bounds;
 use crate::park::Classifier;
+use crate::replays::Contentions;
 use headway_model::event::{PressurePhase, PressureWindow};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -64,6 +65,8 @@ pub struct Closed {
 pub struct OnlinePressure {
     pressure: Pressure,
     classifier: Classifier,
+    /// Who owned the locks; without it owners are taken from their exits.
+    contentions: Option<Box<Contentions>>,
     pub(super) followed: FxHashMap<LockId, Followed>,
     /// Pressure of all locks together in the last intervals.
     pub(super) history: VecDeque<f32>,
@@ -76,7 +79,7 @@ pub struct OnlinePressure {
 }
 
 impl OnlinePressure {
-    /// Measures from `start` on. Without a replay that hands over stretches,
+    /// Measures from `start` on. With a replay it is known who owned a lock during a contention; without,
     /// owners are taken from their exits.
     pub fn new(options: PressureOptions, bounds: Bounds, start: TimeNs, with_replay: bool) -> OnlinePressure {
         let mut pressure = Pressure::new(options, bounds, None);
@@ -87,6 +90,7 @@ impl OnlinePressure {
         OnlinePressure {
             pressure,
             classifier: Classifier::new(bounds.sites),
+            contentions: with_replay.then(|| Box::new(Contentions::new(bounds))),
             followed: FxHashMap::default(),
             history: VecDeque::new(),
             now: 0.0,
@@ -107,6 +111,10 @@ impl OnlinePressure {
     pub fn feed(&mut self, event: &Event, names: &Dictionary) {
         self.pressure.feed(event, self.classifier.acquires(event, names));
         self.parks.feed(event);
+        if let Some(contentions) = &mut self.contentions {
+            let (pressure, followed) = (&mut self.pressure, &mut self.followed);
+            contentions.feed(event, names, &mut Owners { pressure, followed, closed_until: self.next });
+        }
     }
 
     /// The thread was found in `Object.wait` or parked when the recording began at
@@ -327,10 +335,20 @@ impl OnlinePressure {
     }
 }
 
-impl StretchSink for OnlinePressure {
+/// Notes who owned the locks that are followed.
+struct Owners<'a> {
+    pressure: &'a mut Pressure,
+    followed: &'a mut FxHashMap<LockId, Followed>,
+    closed_until: TimeNs,
+}
+
+impl StretchSink for Owners<'_> {
     /// Who held the lock is known only when a stretch is over; by then its
     /// first intervals may be closed.
     fn stretch(&mut self, stretch: &Stretch<'_>) {
+        if stretch.kind == Kind::Conditional {
+            return;
+        }
         self.pressure.stretch(stretch);
         let Some(followed) = self.followed.get_mut(&stretch.lock) else { return };
         for slice in stretch.slices.iter().filter(|slice| slice.basis == Basis::Exit) {
@@ -340,7 +358,7 @@ impl StretchSink for OnlinePressure {
             }
             let owner = (holder.chain, holder.frame);
             followed.owner_chain = owner;
-            let closed_part = slice.start + slice.duration.min(self.next.since(slice.start));
+            let closed_part = slice.start + slice.duration.min(self.closed_until.since(slice.start));
             if let Some(phase) = &mut followed.phase {
                 phase.add_owner(owner, closed_part.since(slice.start.max(phase.start)).0);
             }

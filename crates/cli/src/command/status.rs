@@ -6,6 +6,7 @@ use crate::attach::Session;
 use crate::error::{Failure, DONE};
 use crate::json;
 use crate::jvm::{find, Jvm};
+use crate::recording::so_far::SoFar;
 use crate::render::missing;
 use crate::render::numbers;
 use crate::render::own_cost::OwnCost;
@@ -15,6 +16,7 @@ use clap::Args;
 use headway_model::{printable, DurationNs, Loss};
 use headway_protocol::State;
 use std::fmt::Write;
+use std::path::Path;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,10 +44,13 @@ impl Status {
     pub fn execute(self) -> Result<u8, Failure> {
         let jvm = find::jvm(&self.target)?;
         jvm.check_attachable()?;
-        let reply = match jvm.agent_path {
+        let mut reply = match jvm.agent_path {
             Some(_) => Some(Session::open(&jvm)?.command(AgentOptions::new("status"))?),
             None => None,
         };
+        if let Some(reply) = &mut reply {
+            find(&jvm, reply);
+        }
         match (&reply, self.json) {
             (Some(reply), true) => json::print(reply)?,
             (None, true) => json::print(NotLoaded::DONE)?,
@@ -56,6 +61,21 @@ impl Status {
             }
         }
         Ok(reply.map_or(DONE, |reply| reply.exit_code))
+    }
+}
+
+/// What was found so far stands in the recording: to look for it is not the JVM's work. (Agents of older
+/// versions did.)
+fn find(jvm: &Jvm, reply: &mut Reply) {
+    let Some(path) = reply.recording.as_ref().filter(|_| reply.findings.is_empty()) else { return };
+    match SoFar::read(&jvm.process, Path::new(path)) {
+        Ok(found) => {
+            reply.findings = found.findings;
+            reply
+                .notes
+                .extend(found.last.map(|last| format!("What was found is of the last {last} of the recording.")));
+        }
+        Err(failure) => reply.notes.push(format!("The recording cannot be searched for findings: {failure}.")),
     }
 }
 

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens a regular file by its path in the process's view.
 ///
@@ -43,6 +43,11 @@ pub fn open_below(directory: &impl AsFd, path: &Path, resolve: ResolveFlags) -> 
 fn opened(handle: &OwnedFd) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::open(format!("/proc/self/fd/{}", handle.as_raw_fd()), flags, Mode::empty())
+}
+
+/// Where an open file can be opened once more, by its path.
+pub fn place(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// The first `most` bytes of a file in the process's view; `None` if it cannot

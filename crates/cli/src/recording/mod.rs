@@ -7,3 +7,4 @@ pub mod input;
 pub mod output;
 pub mod profiled;
 pub mod progress;
+pub mod so_far;

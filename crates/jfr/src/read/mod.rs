@@ -108,6 +108,13 @@ impl Reader {
         self
     }
 
+    /// Passes over the oldest chunks, until what is left has `most` bytes (unpacked) or is one chunk: of a long
+    /// recording, the last minutes. How many bytes of the file are passed over; none of a recording that was
+    /// packed as a whole by another tool. To be called before anything is read.
+    pub fn skip_to_last(&mut self, most: u64) -> u64 {
+        self.source.skip_to_last(most)
+    }
+
     /// Where the wall clock was set while the recording was made, in what was read of it
     /// so far; always none unless it is placed by [`Reader::with_one_clock`].
     pub fn clock_jumps(&self) -> &[ClockJump] {

@@ -72,6 +72,16 @@ impl Source {
         }
     }
 
+    /// Passes over whole chunks, until what is left has `most` bytes (unpacked) or is one chunk; how many
+    /// bytes of the file that were. A recording that was packed as a whole is read from its beginning.
+    pub(crate) fn skip_to_last(&mut self, most: u64) -> u64 {
+        match self {
+            Source::Plain(plain) => plain.skip_to_last(most),
+            Source::Pieces(pieces) => pieces.skip_to_last(most),
+            Source::Stream(_) => 0,
+        }
+    }
+
     /// The next chunk; what was wrong on the way goes to `problems`.
     pub(crate) fn next_chunk(&mut self, problems: &mut Vec<Problem>) -> Option<RawChunk> {
         match self {
@@ -95,6 +105,20 @@ pub(crate) struct PlainFile {
 }
 
 impl PlainFile {
+    fn skip_to_last(&mut self, most: u64) -> u64 {
+        let begin = self.offset;
+        let mut bytes = [0u8; HEADER_SIZE];
+        while self.len - self.offset > most && self.file.read_exact_at(&mut bytes, self.offset).is_ok() {
+            let Some(header) = ChunkHeader::parse(&bytes) else { break };
+            let next = self.offset.saturating_add(header.size);
+            if header.size < HEADER_SIZE as u64 || next >= self.len {
+                break;
+            }
+            self.offset = next;
+        }
+        self.offset - begin
+    }
+
     fn next_chunk(&mut self, problems: &mut Vec<Problem>) -> Option<RawChunk> {
         let offset = self.offset;
         let left = self.len.saturating_sub(offset);
@@ -205,6 +229,36 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
+    fn skip_to_last(&mut self, most: u64) -> u64 {
+        let begin = self.offset;
+        let mut chunks: Vec<(u64, u64)> = Vec::new();
+        let mut at = begin;
+        let mut bytes = [0u8; ENVELOPE_SIZE];
+        while self.reader.get_ref().read_exact_at(&mut bytes, at).is_ok() {
+            let Some(envelope) = Envelope::parse(&bytes) else { break };
+            if envelope.begins_chunk {
+                chunks.push((at, 0));
+            }
+            if let Some((_, len)) = chunks.last_mut() {
+                *len += u64::from(envelope.raw_len);
+            }
+            at += ENVELOPE_SIZE as u64 + u64::from(envelope.packed_len);
+        }
+        let mut left = most;
+        let fits = |&&(_, len): &&(u64, u64)| {
+            let fits = len <= left;
+            left = left.saturating_sub(len);
+            fits
+        };
+        let last = chunks.iter().rev().take_while(fits).last().or(chunks.last());
+        let Some(&(first, _)) = last.filter(|(first, _)| *first > begin) else { return 0 };
+        if self.reader.seek(SeekFrom::Start(first)).is_err() {
+            return 0;
+        }
+        self.offset = first;
+        first - begin
+    }
+
     fn next_chunk(&mut self, problems: &mut Vec<Problem>) -> Option<RawChunk> {
         let (envelope, raw) = match self.pending.take() {
             Some(first) => first,

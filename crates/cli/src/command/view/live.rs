@@ -5,6 +5,7 @@
 //! before took, and for [`REFRESH`] at least. Nothing is read while no page asks.
 
 use crate::command::report_html::with_sources;
+use crate::jvm::target_file::place;
 use headway_jfr::Problem;
 use headway_model::DurationNs;
 use headway_page::contract::{Facts, Now, Opening};
@@ -12,7 +13,6 @@ use headway_page::Recording;
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
@@ -104,10 +104,6 @@ impl State {
 fn identity(file: &File) -> Option<(u64, u64)> {
     let about = file.metadata().ok()?;
     Some((about.dev(), about.ino()))
-}
-
-fn place(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 impl Live {
