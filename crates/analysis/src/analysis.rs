@@ -10,7 +10,7 @@ use crate::lock_groups::LockGroups;
 use crate::long_contentions::LongContentions;
 use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Rest, Samples};
-use crate::monitor::{Kind, OpenContention, Stretch, StretchSink};
+use crate::monitor::{Kind, OpenContention, Placing, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkWait, Stragglers, Synchronizer};
@@ -302,7 +302,10 @@ impl Analysis {
     }
 
     fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
-        let Some(step) = self.replays.look(event, self.names.dictionary()) else { return };
+        let placing = self.replays.look(event, self.names.dictionary());
+        if matches!(placing, Placing::Done) {
+            return;
+        }
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
@@ -318,7 +321,7 @@ impl Analysis {
             sampled: &mut self.sampled,
             also: &mut *also,
         };
-        if self.replays.take(step, event, &mut collector) {
+        if self.replays.take(placing, event, &mut collector) {
             self.take_park_waits(also);
         }
         if let Event::Watermark(time) = event {

@@ -16,13 +16,8 @@ pub(crate) struct Replays {
     blocked_on: ById<ThreadId, LockId>,
     /// Threads that are remembered at most.
     threads: usize,
-}
-
-/// An event that the replays have looked at but not taken in.
-#[derive(Debug)]
-pub(crate) struct Step {
-    placing: Placing,
-    prepared: Option<Prepared>,
+    /// What the replay of parks made of the event that was looked at.
+    prepared: Prepared,
 }
 
 impl Replays {
@@ -33,6 +28,7 @@ impl Replays {
             parks: ParkReplay::new(bounds),
             blocked_on: ById::default(),
             threads: bounds.threads,
+            prepared: Prepared::Nothing,
         }
     }
 
@@ -42,36 +38,38 @@ impl Replays {
         self.parks.expect_gaps(leaves_out_short(info, "park_floor"));
     }
 
-    /// Looks at an event; `None` if it completes nothing.
-    #[inline]
-    pub(crate) fn look(&mut self, event: &Event, names: &Dictionary) -> Option<Step> {
+    /// Looks at an event; what is left to do is for [`Self::take`]. Two steps, because who takes contentions in
+    /// may change the names.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, event: &Event, names: &Dictionary) -> Placing {
         let last_blocked = self.last_blocked(event);
         self.monitors.was_blocked_on(last_blocked);
         // Most events are of monitors, say nothing about parks, and hand nothing over.
-        let about_parks = is_about_parks(event);
-        let placing = if about_parks { Placing::Without } else { self.monitors.place(event) };
-        if matches!(placing, Placing::Done) {
-            return None;
+        if is_about_parks(event) {
+            self.prepared = self.parks.prepare(event, last_blocked, names);
+            return Placing::Without;
         }
-        Some(Step { placing, prepared: about_parks.then(|| self.parks.prepare(event, last_blocked, names)) })
+        self.monitors.place(event)
     }
 
     /// Takes in the event that was looked at. True if it may have ended waits that parked.
-    #[inline]
-    pub(crate) fn take(&mut self, step: Step, event: &Event, sink: &mut impl StretchSink) -> bool {
-        match step.placing {
+    #[inline(always)]
+    pub(crate) fn take(&mut self, placing: Placing, event: &Event, sink: &mut impl StretchSink) -> bool {
+        match placing {
             Placing::Done => {}
             Placing::Rest(rest) => self.monitors.make_up(rest, sink),
             Placing::Without => self.monitors.feed_without_place(event, sink),
         }
-        if let Some(prepared) = &step.prepared {
-            self.parks.take(prepared, self.monitors.holders_mut(), sink);
+        let about_parks = is_about_parks(event);
+        if about_parks {
+            self.parks.take(&self.prepared, self.monitors.holders_mut(), sink);
         }
-        step.prepared.is_some()
+        about_parks
     }
 
     /// What an event's thread was last blocked on, for exits; notes it for
     /// everything that ends being blocked.
+    #[inline(always)]
     fn last_blocked(&mut self, event: &Event) -> LockId {
         let (thread, lock) = match event {
             Event::MonitorExit(MonitorExit { thread, .. }) | Event::Unpark(Unpark { thread, .. }) => {
@@ -124,8 +122,8 @@ impl Contentions {
         if let Event::Recording(info) = event {
             return self.0.recorded_as(info);
         }
-        let Some(step) = self.0.look(event, names) else { return };
-        if self.0.take(step, event, sink) {
+        let placing = self.0.look(event, names);
+        if !matches!(placing, Placing::Done) && self.0.take(placing, event, sink) {
             self.0.parks.forget_waits();
         }
     }

@@ -193,6 +193,16 @@ impl LockReplay {
         self.marks.as_slices().0.as_ptr()
     }
 
+    /// Takes in what is next in the lock's order, as far as it has arrived. True if that is the first of it since
+    /// [`Self::listed`] was taken back.
+    #[inline]
+    pub fn replay_ready(&mut self, holders: &mut Holders, counts: &mut Counts) -> bool {
+        while let Some(event) = self.order.next_ready() {
+            self.replay(&event, holders, counts);
+        }
+        !std::mem::replace(&mut self.listed, true)
+    }
+
     /// Takes in the next event of the lock's order.
     pub fn replay(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         match event.kind {

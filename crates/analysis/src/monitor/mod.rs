@@ -302,12 +302,14 @@ impl MonitorReplay {
             false => replay.order.insert(event, self.bounds.pending_events),
         };
         if arrival == Arrival::Placed {
-            self.replay_ready(index);
+            if replay.replay_ready(&mut self.holders, &mut self.counts) {
+                self.listed.push(index);
+            }
+            if !replay.is_full(self.bounds.marks) {
+                return Placing::Done;
+            }
         }
-        match arrival == Arrival::Placed && !self.is_full(index) {
-            true => Placing::Done,
-            false => Placing::Rest(Rest { lock, index, event, arrival: Some(arrival) }),
-        }
+        Placing::Rest(Rest { lock, index, event, arrival: Some(arrival) })
     }
 
     /// True if the lock has more marks than are kept.
@@ -315,19 +317,7 @@ impl MonitorReplay {
         self.locks.get(index as usize).is_some_and(|(_, replay)| replay.is_full(self.bounds.marks))
     }
 
-    /// Replays what is next in the lock's order, as far as it has arrived.
-    fn replay_ready(&mut self, index: u32) {
-        let Some((_, replay)) = self.locks.get_mut(index as usize) else { return };
-        while let Some(event) = replay.order.next_ready() {
-            replay.replay(&event, &mut self.holders, &mut self.counts);
-        }
-        if !replay.listed {
-            replay.listed = true;
-            self.listed.push(index);
-        }
-    }
-
-    /// The same, and gives up what the watermark says will not arrive.
+    /// Replays what is next in the lock's order, as far as it has arrived or the watermark says that it will not.
     fn go_on(&mut self, index: u32) {
         let Some((_, replay)) = self.locks.get_mut(index as usize) else { return };
         while let Some(next) = replay.order.next(self.watermark, self.bounds.pending_events) {
@@ -382,8 +372,9 @@ impl MonitorReplay {
             self.counts.lost_numbers += if self.gaps_expected { 0 } else { count };
             replay.lose(last);
         }
-        if replay.order.insert(event, self.bounds.pending_events) == Arrival::Placed {
-            self.replay_ready(index);
+        let is_placed = replay.order.insert(event, self.bounds.pending_events) == Arrival::Placed;
+        if is_placed && replay.replay_ready(&mut self.holders, &mut self.counts) {
+            self.listed.push(index);
         }
         self.watermark = watermark;
         self.settle(index, sink);
