@@ -142,7 +142,8 @@ fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
         most => format!(", up to {} as `VM pause`", DurationNs(most)),
     };
     let rest = match lost_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
-        0 => "Woken threads that have no CPU yet are elsewhere in the bar, as waiting or blocked".to_owned(),
+        // Then the bar shows a pause.
+        0 => "The rest is elsewhere in the bar, as `VM pause`, waiting or blocked".to_owned(),
         least => format!(
             "The rest of the {} is elsewhere in the bar: at least {} as waiting or blocked (woken threads that have no \
              CPU yet){paused}",
@@ -213,4 +214,44 @@ fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
     format!("CPU time used on the machine: {}.", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Entry;
+
+    const MS: u64 = 1_000_000;
+
+    /// What is said of 100 ms without a CPU, if the bar shows so much as ready and as pauses of 1 s.
+    fn said(ready_ms: u64, paused_ms: u64) -> Option<String> {
+        let mut report = Report::default();
+        let rest = 1000 - ready_ms - paused_ms;
+        let entries = [(EntryKind::RunQueue, ready_ms), (EntryKind::Pause, paused_ms), (EntryKind::Cpu, rest)];
+        let entry = |(entry, ms)| Entry { entry, total_ns: ms * MS, share: 0.0, quality: Quality::Exact };
+        report.ledger.entries = entries.map(entry).to_vec();
+        report.ledger.total_ns = 1000 * MS;
+        less_in_bar(100 * MS, &report)
+    }
+
+    #[test]
+    fn time_without_a_cpu_that_the_bar_does_not_show_as_ready_is_said_to_be_elsewhere() {
+        assert_eq!(said(95, 0), None, "nearly all of it");
+        assert_eq!(
+            said(20, 0).as_deref(),
+            Some(
+                "the bar shows only 2.0 % as ready. The rest of the 100 ms is elsewhere in the bar: at least 80.0 ms as \
+                 waiting or blocked (woken threads that have no CPU yet)"
+            )
+        );
+    }
+
+    #[test]
+    fn a_part_of_it_may_be_a_pause_of_the_vm() {
+        assert!(said(20, 30).unwrap_or_default().ends_with(
+            "at least 50.0 ms as waiting or blocked (woken threads that have no CPU yet), up to 30.0 ms as `VM pause`"
+        ));
+        let hidden = "The rest is elsewhere in the bar, as `VM pause`, waiting or blocked";
+        assert!(said(20, 300).unwrap_or_default().ends_with(hidden), "{:?}", said(20, 300));
+    }
 }
