@@ -21,6 +21,9 @@ use std::collections::VecDeque;
 pub const HISTORY: usize = 120;
 /// Locks followed from interval to interval.
 const MOST_FOLLOWED: usize = 512;
+/// Locks whose owners are looked for. One takes up to 4 KB, and a lock on which nothing is going on gives its place to
+/// another one: more are needed only where threads are blocked on so many locks at a time.
+const MOST_REPLAYED: usize = 4 * MOST_FOLLOWED;
 /// Locks of which a window is recorded, per interval.
 const MOST_RECORDED: usize = 64;
 /// Pressure below which a window of a single lock is not recorded.
@@ -87,10 +90,11 @@ impl OnlinePressure {
         if !with_replay {
             pressure.take_owners_at_exits();
         }
+        let for_replay = Bounds { locks: bounds.locks.min(MOST_REPLAYED), ..bounds };
         OnlinePressure {
             pressure,
             classifier: Classifier::new(bounds.sites),
-            contentions: with_replay.then(|| Box::new(Contentions::new(bounds))),
+            contentions: with_replay.then(|| Box::new(Contentions::new(for_replay))),
             followed: FxHashMap::default(),
             history: VecDeque::new(),
             now: 0.0,
