@@ -68,8 +68,8 @@ pub struct Reply {
     /// Sentences to be shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Findings so far, most important first. The agent does not look for any (those of versions up to 0.2.0
-    /// did): `headway status` adds what the recording says.
+    /// Findings so far, most important first. The agent does not look for any (older ones did): `headway
+    /// status` adds what the recording says.
     pub findings: Vec<String>,
     /// Every mechanism and its state.
     pub mechanisms: Vec<MechanismState>,
