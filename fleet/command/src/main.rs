@@ -11,6 +11,7 @@ mod files;
 mod hours;
 mod ingest;
 mod keep;
+mod memory;
 mod output;
 mod question;
 mod regressions;

@@ -3,6 +3,7 @@
 use crate::arguments::{Format, Question};
 use crate::failure::Failure;
 use crate::ingest::read;
+use crate::memory;
 use crate::output;
 use crate::session::{only_queries, over_recordings, over_store};
 use datafusion::prelude::SessionContext;
@@ -19,9 +20,12 @@ pub async fn answer(question: &Question) -> Result<(), Failure> {
         return Err(Failure::Usage("Parquet goes to a file: add --output FILE".into()));
     }
     let (session, damage) = session(question).await?;
+    memory::bound(memory::limit(question.memory));
     let frame = session.sql_with_options(&question.query, only_queries()).await?;
     let schema = std::sync::Arc::new(frame.schema().as_arrow().clone());
     let rows = frame.collect().await?;
+    // What is written was held before.
+    memory::bound(usize::MAX);
     output::write(&schema, &rows, question.format, question.output.as_deref())?;
     match damage {
         None => Ok(()),

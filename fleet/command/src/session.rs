@@ -9,6 +9,7 @@
 use crate::arguments::Days;
 use crate::failure::Failure;
 use crate::files::{in_memory, FileTable, StoredFile};
+use crate::memory::limit;
 use crate::tables::{files, Source};
 use crate::views::{view, views, Dialect, View};
 use datafusion::arrow::array::RecordBatch;
@@ -219,7 +220,7 @@ fn runtime(objects: Option<Arc<dyn ObjectStore>>, memory: usize) -> Result<Arc<R
     let runtime = RuntimeEnvBuilder::new()
         .with_object_store_registry(Arc::new(OnlyTheStore(objects)))
         .with_disk_manager_builder(no_disk)
-        .with_memory_limit(memory.max(16) * 1024 * 1024, 1.0)
+        .with_memory_limit(limit(memory), 1.0)
         .build_arc()?;
     Ok(runtime)
 }

@@ -327,3 +327,21 @@ fn a_job_of_spark_that_fails_is_said() {
         assert_eq!(submit(&works, wrong).code, Some(2), "{wrong:?}");
     }
 }
+
+/// The engine does not count what a function makes at once.
+#[test]
+fn a_function_that_makes_a_very_large_value_does_not_take_the_machines_memory() {
+    let (_folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    for value in
+        ["repeat('x', 500000000)", "repeat(CAST(service AS VARCHAR), 500000000)", "lpad(service, 2000000000, 'x')"]
+    {
+        let question = format!("SELECT length({value}) AS n FROM lock_minute");
+        let said = fleet(["sql", &question, &place, "--memory", "64"]);
+        assert_eq!(said.code, Some(1), "{value}: {}{}", said.stdout, said.stderr);
+        assert_eq!(said.stderr.lines().count(), 1, "{value}: {}", said.stderr);
+        assert!(said.stderr.starts_with("headway-fleet: the query needs more memory"), "{value}: {}", said.stderr);
+    }
+    let said = fleet(["sql", "SELECT length(repeat('x', 5000000)) AS n", &place, "--memory", "64", "--format", "csv"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), "n\n5000000\n"), "{}", said.stderr);
+}
