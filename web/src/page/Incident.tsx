@@ -7,6 +7,7 @@ import { doingOf, incidentsOf, NO_FRAME, ownersOf, together, waitsOfOwners, wors
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
+import { isLockFirst, waitsMost } from "../data/waits";
 import { ALL_STACKS, isFiltered, NO_FILTER, type Step, type View } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { insideOwners, waitsIn } from "../state/leading";
@@ -19,7 +20,8 @@ import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
 import { freeOf, INSIDE_WHY, noSample } from "./Inside";
 import { Sampled } from "../view/Sampled";
-import { Bar, NoBlockedTime, Pauses } from "./Overview";
+import { Bar, NoBlockedTime, Pauses, Sentence } from "./Overview";
+import { Waits } from "./Waits";
 
 const MOST_PHASES = 8;
 const MOST_ROWS = 5;
@@ -39,12 +41,30 @@ export function Incident() {
   const [lock] = answers[0].value;
   return (
     <>
+      <Otherwise />
       <Phases />
       {lock === undefined ? (
         <p class="card empty"><NoBlockedTime /></p>
       ) : (
         <OfLock lock={lock} name={names.text(lock)} locks={answers[0]} />
       )}
+    </>
+  );
+}
+
+/** What costs most where that is no lock, of which the rest of the page is. */
+function Otherwise() {
+  const facts = useSource().opening.recordings[view.value.recording]!;
+  if (facts.verdict === "" || isLockFirst(facts)) return null;
+  return (
+    <>
+      <section class="card verdict" aria-label="Verdict">
+        <p class="sentence">
+          <Sentence text={facts.verdict} links={facts.links} />
+        </p>
+        <p class="hint">What follows{waitsMost(facts) && " after the waits"} is about locks: threads were blocked on locks for {duration(facts.blockedNs)} in the whole recording.</p>
+      </section>
+      {waitsMost(facts) && <Waits facts={facts} />}
     </>
   );
 }
@@ -148,7 +168,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
-          <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
+          <OwnWaits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
         </Part>
       </div>
     </>
@@ -325,7 +345,7 @@ function Ran({ spot, whole, lock }: SpotProps) {
 }
 
 /** What the owners waited for: of contentions that are kept one by one. */
-function Waits({ name, contentions, blocked, names }: { name: string; contentions: Contention[]; blocked: number; names: NameBook }) {
+function OwnWaits({ name, contentions, blocked, names }: { name: string; contentions: Contention[]; blocked: number; names: NameBook }) {
   const whole = useDuration();
   const range = rangeOf(view.value, whole);
   const owners = ownersOf(contentions, range).slice(0, MOST_OWNERS);
