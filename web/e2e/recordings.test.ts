@@ -101,6 +101,29 @@ describe("the page", () => {
     await context.close();
   });
 
+  it("names owners by group where many had the lock, and says where there is no root", async () => {
+    const pool = report(place.file("pool.html"), ["pool.jfr"]);
+    const { page, context, complaints } = await visit(`${pool}#/incident?mode=whole`);
+    const owners = page.getByLabel("Who had the lock", { exact: true });
+    await expect.poll(() => owners.innerText()).toMatch(/worker-\* in a method that is not recorded[^]*task-\* in a method that is not recorded/);
+    await owners.getByRole("link", { name: "worker-*" }).click();
+    await page.waitForFunction(() => location.hash.includes("/threads?") && location.hash.includes("thread=%3Dworker-*"));
+    await page.locator(".lanename", { hasText: "worker-0" }).first().waitFor();
+    await page.goto(`${pool}#/waitfor`);
+    await page.getByText("None: those who block others are blocked by others themselves, for about as long.").waitFor();
+    // One owner has its own name.
+    await page.goto(`${shop}#/incident?lock=%3DStock.lock`);
+    await page.reload();
+    await expect.poll(() => page.getByLabel("Who had the lock", { exact: true }).innerText()).toContain("indexer-1");
+    // The method where threads parked is in the park statistics.
+    await page.goto(`${pool}#/parks`);
+    await page.reload();
+    await page.locator(".tablerow", { hasText: "Pool.permits" }).first().waitFor();
+    expect(await page.locator(".tablerow", { hasText: "Pool.permits" }).first().innerText()).toContain("Pool.take2");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("says how long the VM was paused in the range, or that it was not", async () => {
     const queue = report(place.file("queue.html"), ["queue.jfr"]);
     interface Paused { pauses: { count: number; total_ns: number; max_ns: number }; duration_ns: number }

@@ -130,13 +130,14 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
     grouping(scope, ["contender-thread"], 1),
     grouping(scope, ["contender-group", "contender-method"], MOST_ROWS),
     grouping(scope, ["owner-thread", "owner-method"], MOST_ROWS),
+    grouping(scope, ["owner-group", "owner-method"], MOST_ROWS),
     grouping(scope, ["how"], 20),
     grouping(samples, ["inside", "how"], 500),
     { ask: "longest" as const, scope, limit: MOST_CONTENTIONS },
     { ask: "longest" as const, scope: samples, limit: MOST_SAMPLES },
   );
   if (!answers) return <p aria-busy="true">…</p>;
-  const [threads, waiters, owners, hows, inside, longest, sampled] = answers;
+  const [threads, waiters, owners, ownerGroups, hows, inside, longest, sampled] = answers;
   const range = rangeOf(view.value, whole);
   const blocked = threads.totalNs;
   const others = locks.value.filter((_, at) => at > 0).map((lock) => names.text(lock));
@@ -162,7 +163,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Waiters groups={waiters} names={names} />
         </Part>
         <Part title="Who had the lock" why="Threads that had the lock while others were blocked, and the method that acquired it; part of the blocked time">
-          <Owners groups={owners} hows={hows} names={names} />
+          <Owners threads={owners} groups={ownerGroups} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
           <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
@@ -229,16 +230,22 @@ function Waiters({ groups, names }: { groups: Groups; names: NameBook }) {
   );
 }
 
-function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: NameBook }) {
+/** Owners one by one; by group where those that had the lock longest had it for less than half of the time together. */
+function Owners({ threads, groups, hows, names }: { threads: Groups; groups: Groups; hows: Groups; names: NameBook }) {
   const { total, handOff, paused, owned, unknown } = knowledgeOf(hows);
   // Less than that is in "other owners".
   const isWorth = (time: number) => time >= total / 1000;
-  const known = pairs(groups).filter(({ first, total, stopped }) => first > 0 && isWorth(total - stopped)).slice(0, MOST_ROWS);
-  const others = owned - known.reduce((sum, { total, stopped }) => sum + total - stopped, 0);
+  const knownOf = (groups: Groups) => pairs(groups).filter(({ first, total, stopped }) => first > 0 && isWorth(total - stopped)).slice(0, MOST_ROWS);
+  const ownedBy = (known: Paired[]) => known.reduce((sum, { total, stopped }) => sum + total - stopped, 0);
+  const isByGroup = ownedBy(knownOf(threads)) < owned / 2;
+  const known = knownOf(isByGroup ? groups : threads);
+  const others = owned - ownedBy(known);
+  const nameOf = (owner: number) => (isByGroup ? names.text(owner) : names.threadText(owner));
+  const filterBy = (owner: number) => `=${isByGroup ? names.text(owner) : names.thread(owner).name}`;
   const lines: [time: number, line: ComponentChildren][] = known.map(({ first, second, total: all, stopped }) => [
     all - stopped,
-    <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${names.threadText(first)} in ${names.text(second)}`}>
-      <a href={address({ ...ALL_STACKS, page: "threads", thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread did, over time"><code>{names.threadText(first)}</code></a> in{" "}
+    <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${nameOf(first)} in ${names.text(second)}`}>
+      <a href={address({ ...ALL_STACKS, page: "threads", thread: filterBy(first), lock: "" })} title={isByGroup ? "What these threads did, over time" : "What this thread did, over time"}><code>{nameOf(first)}</code></a> in{" "}
       {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
     </Line>,
   ]);
@@ -366,7 +373,7 @@ function OwnWaits({ name, contentions, blocked, names }: { name: string; content
   return (
     <>
       {free !== "" && <p>{free}{found.length > 0 && " The rest:"}</p>}
-      {found.length === 0 && <p class="empty">The owners waited for no lock and no other thread.{free === "" && " So the cause is what the owner did itself."}</p>}
+      {found.length === 0 && <p class="empty">{known >= blocked / 2 ? "The" : "In these contentions, the"} owners waited for no lock and no other thread.{free === "" && known >= blocked / 2 && " So the cause is what the owner did itself."}</p>}
       <ol class="spots">
         {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
       </ol>
@@ -410,8 +417,15 @@ function Rest({ groups, shown }: { groups: Groups; shown: number }) {
   return rest > groups.totalNs / 1000 ? <Line part={rest / groups.totalNs} kind="hint">others</Line> : null;
 }
 
+interface Paired {
+  first: number;
+  second: number;
+  total: number;
+  stopped: number;
+}
+
 /** Groups of two levels as pairs, most time first. */
-function pairs(groups: Groups): { first: number; second: number; total: number; stopped: number }[] {
+function pairs(groups: Groups): Paired[] {
   const found = groups.value.flatMap((second, at) => {
     const parent = groups.parent[at]!;
     return parent < 0 ? [] : [{ first: groups.value[parent]!, second, total: groups.total[at]!, stopped: groups.stopped[at]! }];
