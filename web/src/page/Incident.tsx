@@ -14,7 +14,7 @@ import { insideOwners, waitsIn } from "../state/leading";
 import { WHOLE } from "../state/pages";
 import { address, problems, show, view } from "../state/view";
 import { split } from "../text/frames";
-import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew } from "../text/owning";
+import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew, whoText } from "../text/owning";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
@@ -120,6 +120,7 @@ function Phases() {
 }
 
 function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Groups }) {
+  const { opening } = useSource();
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const within: Step[] = [{ by: "lock-name", key: name }];
@@ -138,6 +139,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
   );
   if (!answers) return <p aria-busy="true">…</p>;
   const [threads, waiters, owners, ownerGroups, hows, inside, longest, sampled] = answers;
+  const facts = opening.recordings[view.value.recording]!;
   const range = rangeOf(view.value, whole);
   const blocked = threads.totalNs;
   const others = locks.value.filter((_, at) => at > 0).map((lock) => names.text(lock));
@@ -145,7 +147,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
     <>
       <section class="card" aria-label="The incident">
         <p class="sentence">
-          {times(threads.value.length + threads.leftOut, "thread")} {threads.value.length + threads.leftOut === 1 ? "was" : "were"} blocked <b>{duration(blocked)}</b> on{" "}
+          {whoText(threads.value.length + threads.leftOut, facts.foldedThreads)} blocked <b>{duration(blocked)}</b> on{" "}
           <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
           {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
           <Pauses stopped={locks.stopped[locks.value.indexOf(lock)] ?? 0} total={blocked} />
@@ -166,7 +168,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Owners threads={owners} groups={ownerGroups} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
-          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
+          <Doings inside={inside} samples={contentionsOf(sampled)} threads={threads.value.length + threads.leftOut} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
           <OwnWaits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
@@ -264,6 +266,8 @@ interface DoingsProps {
   inside: Groups;
   /** Samples one by one. */
   samples: Contention[];
+  /** How many threads were blocked. */
+  threads: number;
   hows: Groups;
   noCpu: number;
   /** Of the lock. */
@@ -271,13 +275,14 @@ interface DoingsProps {
   names: NameBook;
 }
 
-function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
+function Doings({ inside, samples, threads, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
   const spots = useMemo(() => together(doingOf(inside, names)), [inside]);
   if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
-  const weighted = isWeighted(inside, opening.recordings[view.value.recording]);
+  const facts = opening.recordings[view.value.recording]!;
+  const weighted = isWeighted(inside, facts);
   const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
-  const seen = seenOf(samples, inside.count, sampled / whole, names);
+  const seen = seenOf(samples, inside.count, facts.instants > 0 ? null : sampled / whole, names, threads);
   const isEnough = suffice(seen);
   const rest = spots.slice(MOST_ROWS).reduce((sum, { spot }) => sum + spot.total, 0);
   const known = knowledgeOf(hows);
@@ -295,7 +300,7 @@ function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
-        <p class="empty">{tooFew(seen.taken)}</p>
+        <p class="empty">{tooFew(seen.taken, seen.coverage)}</p>
       )}
       {noCpu > known.total / 100 && (
         <p class="hint">
