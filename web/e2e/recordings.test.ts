@@ -83,6 +83,12 @@ describe("the page", () => {
     await page.getByLabel("Verdict").getByText(`about locks: threads were blocked on locks for ${duration(blocked_ns)} in the whole recording`).waitFor();
     await row.getByRole("button", { name: "2 s–3.84 s" }).click();
     await page.waitForFunction(() => location.hash.includes("range=2000000000-3840000000"));
+    // A filter leaves nothing for the timeline, which says why.
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await row.getByRole("link").first().click();
+    await page.getByText("No blocked time in this filter; a filter by lock or method leaves out all other time.").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
     await page.getByRole("link", { name: "Compare" }).click();
     const leads = page.locator(".lead");
     await expect.poll(() => leads.first().innerText()).toMatch(/^Threads waited .* per second before and .*\(idle threads left out\).* 1 better; the largest is com\.acme\.Connections\.borrow\.$/);
