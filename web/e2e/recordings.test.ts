@@ -67,6 +67,69 @@ describe("the page", () => {
     await context.close();
   });
 
+  it("shows waits where they cost more than locks: when, on Incident too, and before and after", async () => {
+    interface Waited { blocked_ns: number; waits: { total_ns: number; idle: boolean }[] }
+    const { blocked_ns, waits } = summary<Waited>("exhausted.jfr");
+    const waited = waits.filter(({ idle }) => !idle).reduce((sum, { total_ns }) => sum + total_ns, 0);
+    const { page, context, complaints } = await visit(`${report(place.file("exhausted.html"), ["exhausted.jfr", "queue.jfr"])}#/overview`);
+    const card = page.getByLabel("Waits with the most time");
+    const row = card.locator("tbody tr").first();
+    await row.getByRole("button", { name: "2 s–3.84 s" }).waitFor();
+    for (const part of ["Connections.borrow", "order-worker-*", "Connections.giveBack", duration(waited)]) expect((await row.innerText()).replace(/\u200b/g, "")).toContain(part);
+    // Pictures of locks would show what does not matter.
+    await page.getByText("Threads were blocked for < 0.1 % of the active thread time.").waitFor();
+    expect(await page.getByLabel("Locks over time").count()).toBe(0);
+    await page.getByRole("link", { name: "Incident", exact: true }).click();
+    await page.getByLabel("Verdict").getByText(`about locks: threads were blocked on locks for ${duration(blocked_ns)} in the whole recording`).waitFor();
+    await row.getByRole("button", { name: "2 s–3.84 s" }).click();
+    await page.waitForFunction(() => location.hash.includes("range=2000000000-3840000000"));
+    // A filter leaves nothing for the timeline, which says why.
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await row.getByRole("link").first().click();
+    await page.getByText("No blocked time in this filter; a filter by lock or method leaves out all other time.").waitFor();
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.getByRole("link", { name: "Compare" }).click();
+    const leads = page.locator(".lead");
+    await expect.poll(() => leads.first().innerText()).toMatch(/^Threads waited .* per second before and .*\(idle threads left out\).* 1 better; the largest is com\.acme\.Connections\.borrow\.$/);
+    expect(await leads.nth(1).innerText()).toMatch(/^Threads were blocked /);
+    const changed = page.getByRole("treegrid", { name: "Waits that changed" }).or(page.getByLabel("Waits that changed")).first();
+    expect(await changed.innerText()).toMatch(/Connections\.borrow[^]*better/);
+    // Where locks cost most the first sentence is about them, and Incident begins with its phases.
+    await page.goto(`${shop}#/compare`);
+    await page.reload();
+    await expect.poll(() => leads.first().innerText()).toMatch(/^Threads were blocked /);
+    await page.goto(`${shop}#/incident`);
+    await page.reload();
+    await page.getByLabel("Phases", { exact: true }).waitFor();
+    expect(await page.getByLabel("Verdict").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("names owners by group where many had the lock, and says where there is no root", async () => {
+    const pool = report(place.file("pool.html"), ["pool.jfr"]);
+    const { page, context, complaints } = await visit(`${pool}#/incident?mode=whole`);
+    const owners = page.getByLabel("Who had the lock", { exact: true });
+    await expect.poll(() => owners.innerText()).toMatch(/worker-\* in a method that is not recorded[^]*task-\* in a method that is not recorded/);
+    await owners.getByRole("link", { name: "worker-*" }).click();
+    await page.waitForFunction(() => location.hash.includes("/threads?") && location.hash.includes("thread=%3Dworker-*"));
+    await page.locator(".lanename", { hasText: "worker-0" }).first().waitFor();
+    await page.goto(`${pool}#/waitfor`);
+    await page.getByText("None: those who block others are blocked by others themselves, for about as long.").waitFor();
+    // One owner has its own name.
+    await page.goto(`${shop}#/incident?lock=%3DStock.lock`);
+    await page.reload();
+    await expect.poll(() => page.getByLabel("Who had the lock", { exact: true }).innerText()).toContain("indexer-1");
+    // The method where threads parked is in the park statistics.
+    await page.goto(`${pool}#/parks`);
+    await page.reload();
+    await page.locator(".tablerow", { hasText: "Pool.permits" }).first().waitFor();
+    expect(await page.locator(".tablerow", { hasText: "Pool.permits" }).first().innerText()).toContain("Pool.take2");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("says how long the VM was paused in the range, or that it was not", async () => {
     const queue = report(place.file("queue.html"), ["queue.jfr"]);
     interface Paused { pauses: { count: number; total_ns: number; max_ns: number }; duration_ns: number }

@@ -28,6 +28,14 @@ export interface Change {
   verdict: "worse" | "better" | "within noise";
 }
 
+/** What changed of one kind of time. */
+export interface Compared {
+  what: "blocked" | "waiting";
+  /** Time per unit before and after, in nanoseconds. */
+  perUnit: [before: number, after: number];
+  rows: Change[];
+}
+
 /** Units in each piece: seconds of its length or of CPU time, or transactions that ended; `counted` is grouped by time. */
 export function unitsOf(unit: Unit, made: Cut, counted: Groups): number[] {
   const units = made.edges.slice(1).map((edge, at) => (unit === "second" ? (edge - made.edges[at]!) / 1e9 : 0));
@@ -69,6 +77,11 @@ function rate(times: ArrayLike<number>, units: number[]): Rate {
   const squares = used.reduce((sum, { unit, time }) => sum + (time - mean * unit) ** 2, 0);
   const pieces = used.length;
   return { mean, error: pieces < 2 ? Infinity : (Math.sqrt((squares * pieces) / (pieces - 1))) / all };
+}
+
+/** Those of some names. */
+export function ofNames(rates: Map<string, Rate>, names: ReadonlySet<string>): Map<string, Rate> {
+  return new Map([...rates].filter(([name]) => names.has(name)));
 }
 
 const NONE: Rate = { mean: 0, error: 0 };

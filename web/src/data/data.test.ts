@@ -10,7 +10,7 @@ import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
 import { cpusOf, spentOf } from "./spent";
 import { addUp, states } from "./states";
-import { edgesOf, folded, OTHERS, rootsOf } from "./waitfor";
+import { edgesOf, folded, OTHERS, rootsOf, withinOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
 function groups(told: [path: number[], total: number][]): Groups {
@@ -124,6 +124,10 @@ describe("who blocks whom", () => {
   });
   it("chains lead to who is not blocked itself", () => {
     expect(rootsOf(told.edges)).toEqual([{ node: 2, total: 50, chain: [3, 1, 2] }]);
+  });
+  it("groups whose threads block each other are found, unless others block them for long", () => {
+    const edge = (from: number, to: number, total: number) => ({ from, to, total });
+    expect(withinOf([edge(1, 1, 9), edge(2, 2, 4231), edge(2, 3, 332), edge(4, 4, 100), edge(4, 3, 30)])).toEqual([edge(2, 2, 4231), edge(1, 1, 9)]);
   });
   it("those with least time are one node, which has all of their time", () => {
     const edges = [{ from: 1, to: 9, total: 50 }, { from: 2, to: 9, total: 30 }, { from: 3, to: 9, total: 5 }, { from: 4, to: 3, total: 4 }, { from: 4, to: 9, total: 2 }];

@@ -99,18 +99,23 @@ describe("samples of owners", () => {
     expect(seen).toEqual({ taken: 3, coverage: 0.3, parked: 0 });
     // Those that are only kept as sums count as different ones.
     expect(seenOf([sample(50, 2), sample(50, 2)], 40, 0.3, names).taken).toBe(39);
+    // One of them may be of as many threads as were blocked.
+    expect(seenOf([], 18_504, null, names, 400)).toEqual({ taken: 47, coverage: null, parked: 0 });
   });
   it("parks of virtual threads are no samples", () => {
     expect(seenOf([sample(50, 3, "waiting", 30), sample(60, 2, "waiting", 10)], 2, 1, names).parked).toBe(0.75);
   });
   it("are too few to say anything by the rule of the report", () => {
-    const enough = (taken: number, coverage: number, parked = 0) => suffice({ taken, coverage, parked });
+    const enough = (taken: number, coverage: number | null, parked = 0) => suffice({ taken, coverage, parked });
     expect([enough(2, 0.2), enough(19, 0.49), enough(4, 0.9), enough(500, 0.04), enough(1, 0.04, 1)]).toEqual([false, false, false, false, false]);
     expect([enough(20, 0.2), enough(5, 0.5), enough(1, 0.9, 0.6)]).toEqual([true, true, true]);
+    expect([enough(19, null), enough(20, null), enough(1, null, 0.6)]).toEqual([false, true, true]);
   });
   it("say how much time they stand for even if no other sample does", () => {
     const inside = (totalNs: number, count: number) => ({ ...noGroups(), totalNs, count });
     expect([isWeighted(inside(4_000_000, 2), { samplesWeighted: false }), isWeighted(inside(2, 2), { samplesWeighted: false }), isWeighted(inside(2, 2), { samplesWeighted: true })]).toEqual([true, false, true]);
+    // Where contentions were sampled, blocked time is that of all, owners' samples are of some.
+    expect(isWeighted(inside(4_000_000, 2), { samplesWeighted: true, instants: 272 })).toBe(false);
     expect(coverageOf(groups([[[how("exit")], 160, 100], [[how("hand-off")], 500], [[how("seen")], 40]]), 25)).toEqual({ whole: 100, sampled: 25, notSampled: 75 });
   });
 });

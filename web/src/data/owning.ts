@@ -173,40 +173,45 @@ export function actOf(frames: number[], names: NameBook): Act {
   return { leaf: frames[0], own: frames[place], called: place > 0 ? frames[place - 1] : undefined };
 }
 
-/** True if samples of owners say how much time they stand for. Without -e cpu only they may; those that do not are 1 ns long. */
-export function isWeighted(inside: Groups, facts: Pick<Facts, "samplesWeighted"> | undefined): boolean {
+/**
+ * True if samples of owners say of how much of the blocked time they are. Without -e cpu only they may; those that do not
+ * are 1 ns long. Where contentions were sampled, owners' samples are of those that were recorded, blocked time is of all.
+ */
+export function isWeighted(inside: Groups, facts: (Pick<Facts, "samplesWeighted"> & Partial<Pick<Facts, "instants">>) | undefined): boolean {
+  if ((facts?.instants ?? 0) > 0) return false;
   return (facts?.samplesWeighted ?? false) || inside.totalNs > inside.count;
 }
 
 /** Samples of owners, and of how much of the time with a known owner they are. */
 export interface Seen {
-  /** Each counted once, however many threads were blocked. */
+  /** Each counted once, however many threads were blocked; at least so many. */
   taken: number;
-  /** Part of the time for which they stand; 1 where they do not say. */
-  coverage: number;
+  /** Part of the time for which they stand; 1 where they do not say, null where that is not known. */
+  coverage: number | null;
   /** Part of that which is from parks of virtual threads: these are exact, and no samples. */
   parked: number;
 }
 
 const VIRTUAL = 1;
 
-/** `samples` are those kept one by one, of `count` that count once for each blocked thread. */
-export function seenOf(samples: Contention[], count: number, coverage: number, names: NameBook): Seen {
+/** `samples` are those kept one by one, of `count` that count once for each blocked thread; so many threads were blocked at most. */
+export function seenOf(samples: Contention[], count: number, coverage: number | null, names: NameBook, threads = 1): Seen {
   const taken = new Set(samples.map(({ start, span, slices }) => `${slices[0]?.owner} ${start + span}`)).size;
   const time = samples.reduce((sum, { span }) => sum + span, 0);
   const isPark = ({ slices }: Contention) => slices[0]?.how === "waiting" && names.thread(slices[0].owner).kind === VIRTUAL;
   const parked = samples.filter(isPark).reduce((sum, { span }) => sum + span, 0);
-  // Of what is only kept as sums it is not known which are the same.
-  return { taken: taken + Math.max(0, count - samples.length), coverage, parked: parked / Math.max(1, time) };
+  // Of what is only kept as sums it is not known which are the same: each counts once for every thread at most.
+  return { taken: taken + Math.ceil(Math.max(0, count - samples.length) / Math.max(1, threads)), coverage, parked: parked / Math.max(1, time) };
 }
 
 // The rule of `headway report`: crates/analysis/src/findings/seen.rs.
 const FEW = 5;
 const FEW_OF_PART = 20;
 const HALF = 0.5;
-const LEAST_COVERAGE = 0.05;
+export const LEAST_COVERAGE = 0.05;
 
 /** True if samples are enough to say what owners did. */
 export function suffice({ taken, coverage, parked }: Seen): boolean {
+  if (coverage === null) return taken >= FEW_OF_PART || parked >= HALF;
   return coverage >= LEAST_COVERAGE && (taken >= (coverage < HALF ? FEW_OF_PART : FEW) || parked >= HALF);
 }

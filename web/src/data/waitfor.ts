@@ -60,6 +60,12 @@ export function rootsOf(edges: Edge[]): Root[] {
   return roots.map(([node, total]) => ({ node, total, chain: chainTo(node, edges) })).sort((a, b) => b.total - a.total);
 }
 
+/** Groups or methods whose threads block each other, and are not blocked by others, or for much less time; most time first. */
+export function withinOf(edges: Edge[]): Edge[] {
+  const blockedByOthers = (node: number) => edges.reduce((sum, { from, to, total }) => (from === node && to !== node ? sum + total : sum), 0);
+  return edges.filter(({ from, to, total }) => from === to && blockedByOthers(from) < total / 4).sort((a, b) => b.total - a.total);
+}
+
 function chainTo(root: number, edges: Edge[]): number[] {
   const chain = [root];
   for (;;) {

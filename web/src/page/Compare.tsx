@@ -1,13 +1,14 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Aspect, type Kind } from "../data/contract";
-import { changes, disagreement, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
+import { changes, disagreement, frameChange, ofNames, partOf, PIECES, rates, unitsOf, withoutStartUp, type Change, type Compared, type Unit } from "../data/compare";
 import type { FlameNode } from "../data/flame";
 import { snap, type Range } from "../data/intervals";
+import { waitsMost } from "../data/waits";
 import { baseOf, filterOf, MOST_STACKS, overTime, stacksIn, useAnswers, useSource } from "../state/asking";
 import { COMPARED_BY, COMPARED_PER, COMPARED_STACKS, type ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
-import { changeText, disagreementText } from "../text/comparing";
-import { duration, factor, moment, parseMoment, percent, times as several, wrongBegin, wrongEnd } from "../text/units";
+import { comparedText, disagreementText } from "../text/comparing";
+import { duration, factor, moment, parseMoment, percent, wrongBegin, wrongEnd } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Typed } from "../view/FilterBar";
 import { differenceColour } from "../view/colours";
@@ -41,10 +42,12 @@ export function Compare() {
 }
 
 const UNITS: Record<Unit, [title: string, short: string, why: string]> = {
-  second: ["second", "s", "Blocked time per second of the recording"],
-  cpu: ["CPU second", "CPU s", "Blocked time per second of CPU time of the application: a program that does more is not worse for that"],
-  transaction: ["transaction", "transaction", "Blocked time per transaction that the program reported"],
+  second: ["second", "s", "Time per second of the recording"],
+  cpu: ["CPU second", "CPU s", "Time per second of CPU time of the application: a program that does more is not worse for that"],
+  transaction: ["transaction", "transaction", "Time per transaction that the program reported"],
 };
+
+const WAITED: Kind[] = ["wait", "park"];
 
 /** Widths are of the first recording. */
 const BEFORE = /-before$/;
@@ -71,12 +74,14 @@ function Both() {
   const source = useSource();
   const [before, after] = source.opening.recordings;
   const durations = source.opening.recordings.map((facts) => Math.max(1, facts.durationNs));
-  const { by, sort, stack, side: shown, unit: wanted, ranges, beyond, typed } = choiceOf(view.value.mode, durations);
+  const isWaitsFirst = source.opening.recordings.some(waitsMost);
+  const { by, sort, stack, side: wantedSide, unit: wanted, ranges, beyond, typed } = choiceOf(view.value.mode, durations);
   const [, chains, kinds] = STACKS[stack];
   const scope = (recording: 0 | 1, kinds: Kind[]) => ({ recording, ...ranges[recording], filter: filterOf(view.value), kinds, within: [] });
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
   const noFilter = { thread: "", lock: "", method: "", services: false };
   const times = ([0, 1] as const).map((side) => overTime(scope(side, contention), [by], 2000, PIECES));
+  const waits = ([0, 1] as const).map((side) => overTime(scope(side, WAITED), ["contender-method"], 2000, PIECES));
   const stacks = ([0, 1] as const).map((side) => overTime(stacksIn(scope(side, kinds), chains, view.value, view.value.sandwich), [chains], MOST_STACKS, PIECES));
   // Where CPU time was measured samples are not needed.
   const cpu = source.opening.recordings.every((facts) => (facts.stretches[KINDS.indexOf("ran")] ?? 0) > 0) ? ("ran" as const) : ("cpu" as const);
@@ -85,6 +90,7 @@ function Both() {
     times[0]!.query, times[1]!.query,
     stacks[0]!.query, stacks[1]!.query,
     counted(0, cpu), counted(1, cpu), counted(0, "transaction"), counted(1, "transaction"),
+    waits[0]!.query, waits[1]!.query,
   );
   const compared = useMemo(() => {
     if (!answers) return null;
@@ -97,18 +103,26 @@ function Both() {
       return changes(rate(0), rate(1));
     };
     const units = unitsPer(unit);
+    // Idle threads wait, too: only where the reports of both recordings list waits, as they leave idle ones out.
+    const listed = new Set(source.opening.recordings.flatMap((facts) => facts.waits.map(({ method }) => method)));
+    const waited = (side: 0 | 1) => ofNames(rates(answers[side === 0 ? 8 : 9], (value) => source.names(side).text(value), units[side]), listed);
+    const waitRows = changes(waited(0), waited(1));
+    const perUnitWaited = ([0, 1] as const).map((side) => waitRows.reduce((sum, { before, after }) => sum + (side === 0 ? before : after).mean, 0)) as [number, number];
     const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / sumOf(units[side])) as [number, number];
-    const perUnit = [was, is].map((ns) => `${duration(ns)} per ${UNITS[unit][0]}`);
     const missing = answers[0].restNs + answers[1].restNs;
     const [seconds, cpuSeconds] = [unitsPer("second"), unitsPer("cpu")];
     const disagreeing = known.cpu && unit !== "transaction" ? disagreement(rowsPer(seconds), rowsPer(cpuSeconds)) : null;
     const cpus = ([0, 1] as const).map((side) => sumOf(cpuSeconds[side]) / sumOf(seconds[side])) as [number, number];
-    return { unit, known, perUnit, change: changeText(was, is), missing, rows: rowsPer(units), units, disagreeing: disagreeing && disagreementText(disagreeing, cpus) };
+    const blocked: Compared = { what: "blocked", perUnit: [was, is], rows: rowsPer(units) };
+    const waiting: Compared = { what: "waiting", perUnit: perUnitWaited, rows: waitRows };
+    return { unit, known, missing, blocked, waiting, units, disagreeing: disagreeing && disagreementText(disagreeing, cpus) };
   }, [answers, wanted]);
   const sides = useMemo(() => answers && ([0, 1] as const).map((side) => ({ groups: answers[side === 0 ? 2 : 3], names: source.names(side), pieces: stacks[side]!.made.intervals })), [answers]);
+  // Widths of nothing would be no picture.
+  const shown = sides && wantedSide === "total" && sides[1]!.groups.totalNs === 0 && sides[0]!.groups.totalNs > 0 ? "before" : wantedSide;
   const meaning = useMemo(() => (compared && sides ? meaningOf(compared.units, UNITS[compared.unit][1], shown) : null), [compared, shown]);
   const mode = (next: { by?: string; sort?: string; stack?: string; side?: string; unit?: string; ranges?: readonly string[] }) =>
-    show({ mode: [next.by ?? by, next.sort ?? sort, `${next.stack ?? stack}${(next.side ?? shown) === "before" ? "-before" : ""}`, next.unit ?? wanted, ...(next.ranges ?? typed)].join("."), zoom: "" }, false);
+    show({ mode: [next.by ?? by, next.sort ?? sort, `${next.stack ?? stack}${(next.side ?? wantedSide) === "before" ? "-before" : ""}`, next.unit ?? wanted, ...(next.ranges ?? typed)].join("."), zoom: "" }, false);
   if (!compared || !sides || !meaning) return <p aria-busy="true">…</p>;
   const [unitTitle, unitShort] = UNITS[compared.unit];
   const rate = (ns: number) => `${duration(Math.abs(ns))}/${unitShort}`;
@@ -117,25 +131,23 @@ function Both() {
     next[side] = range ? `${range.from}-${range.to}` : "";
     mode({ ranges: next });
   };
-  const columns: Column<Change, ColumnOf<"changes">>[] = [
-    { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(120px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
-    { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "98px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
-    { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "98px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
-    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "104px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
-    { id: "factor", title: "factor", why: "After divided by before: ×0.40 is 60 % less, ×2.0 twice as much", width: "72px", value: (row) => (row.before.mean > 0 ? row.after.mean / row.before.mean : Infinity), cell: (row) => <span class="number">{factor(row.before.mean, row.after.mean)}</span> },
-    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "108px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
-    { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "112px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
-  ];
-  const decided = compared.rows.filter((row) => row.verdict !== "within noise");
+  const { blocked, waiting } = compared;
+  const sorting = { sort, otherwise: "-size", onSort: (next: string) => mode({ sort: next }) };
+  const waitsTable = waiting.rows.length > 0 && (
+    <>
+      <h3 title="Object.wait and parks on java.util.concurrent, in the methods that the reports list; without idle threads">Waits with the most time</h3>
+      <TreeTable label="Waits that changed" rows={waiting.rows} columns={columnsOf("waiting in", "The method that waited", "Waited", unitTitle, rate)} idOf={(row) => row.name} selected={null} {...sorting} height={280} />
+    </>
+  );
   return (
     <>
       <section class="card">
         <h2>
           Before <code>{before!.file}</code> ({duration(before!.durationNs)}), after <code>{after!.file}</code> ({duration(after!.durationNs)})
         </h2>
-        <p class="lead">
-          Threads were blocked {compared.perUnit[0]} before and {compared.perUnit[1]} after{compared.change !== "" && `, ${compared.change}`}. {summary(decided)}
-        </p>
+        {(isWaitsFirst ? [waiting, blocked] : [blocked, waiting]).filter(({ what, rows }) => what === "blocked" || rows.length > 0).map((one) => (
+          <p key={one.what} class="lead">{comparedText(one, UNITS[compared.unit][0])}</p>
+        ))}
         {compared.disagreeing && <p>{compared.disagreeing}</p>}
         <div class="sides">
           {([0, 1] as const).map((side) => (
@@ -158,15 +170,17 @@ function Both() {
               title={compared.known[one] ? UNITS[one][2] : "Not recorded in both recordings"} onClick={() => mode({ unit: one })}>{UNITS[one][0]}</button>
           ))}
         </div>
+        {isWaitsFirst && waitsTable}
         <div class="tabs" role="group" aria-label="Compare by">
-          <span class="hint">by</span>
+          <span class="hint">blocked time by</span>
           {COMPARED_BY.map((one) => (
             <button key={one} type="button" aria-pressed={one === by} onClick={() => mode({ by: one })}>{ASPECT_WORDS[one][0]}</button>
           ))}
         </div>
-        {compared.rows.length === 0 ? <p class="empty">Neither recording has blocked time in this filter.</p> : (
-          <TreeTable label="What changed" rows={compared.rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} otherwise="-size" onSort={(next) => mode({ sort: next })} height={280} />
+        {blocked.rows.length === 0 ? <p class="empty">Neither recording has blocked time in this filter.</p> : (
+          <TreeTable label="What changed" rows={blocked.rows} columns={columnsOf(...ASPECT_WORDS[by], "Blocked", unitTitle, rate)} idOf={(row) => row.name} selected={null} {...sorting} height={280} />
         )}
+        {!isWaitsFirst && waitsTable}
       </section>
       <section class="card">
         <h2 class="away">Stacks</h2>
@@ -241,9 +255,15 @@ function Side({ title, range, whole, isDefault, isBeyond, onRange }: { title: st
   );
 }
 
-function summary(decided: Change[]): string {
-  if (decided.length === 0) return "This can be chance: no change is larger than the noise.";
-  const worse = decided.filter((row) => row.verdict === "worse").length;
-  const better = decided.length - worse;
-  return `${several(decided.length, "significant change")}: ${worse} worse, ${better} better; the largest is ${decided[0]!.name}.`;
+/** Columns of changes of some time, per unit. */
+function columnsOf(title: string, why: string, time: string, unit: string, rate: (ns: number) => string): Column<Change, ColumnOf<"changes">>[] {
+  return [
+    { id: "name", title, why, width: "minmax(120px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "before", title: "before", why: `${time} time per ${unit} of the first recording, all threads added up`, width: "98px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
+    { id: "after", title: "after", why: `${time} time per ${unit} of the second recording`, width: "98px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
+    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "104px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
+    { id: "factor", title: "factor", why: "After divided by before: ×0.40 is 60 % less, ×2.0 twice as much", width: "72px", value: (row) => (row.before.mean > 0 ? row.after.mean / row.before.mean : Infinity), cell: (row) => <span class="number">{factor(row.before.mean, row.after.mean)}</span> },
+    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "108px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
+    { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "112px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
+  ];
 }

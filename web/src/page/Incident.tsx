@@ -7,19 +7,21 @@ import { doingOf, incidentsOf, NO_FRAME, ownersOf, together, waitsOfOwners, wors
 import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
+import { isLockFirst, waitsMost } from "../data/waits";
 import { ALL_STACKS, isFiltered, NO_FILTER, type Step, type View } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { insideOwners, waitsIn } from "../state/leading";
 import { WHOLE } from "../state/pages";
 import { address, problems, show, view } from "../state/view";
 import { split } from "../text/frames";
-import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew } from "../text/owning";
+import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew, whoText } from "../text/owning";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
 import { freeOf, INSIDE_WHY, noSample } from "./Inside";
 import { Sampled } from "../view/Sampled";
-import { Bar, NoBlockedTime, Pauses } from "./Overview";
+import { Bar, NoBlockedTime, Pauses, Sentence } from "./Overview";
+import { Waits } from "./Waits";
 
 const MOST_PHASES = 8;
 const MOST_ROWS = 5;
@@ -39,12 +41,30 @@ export function Incident() {
   const [lock] = answers[0].value;
   return (
     <>
+      <Otherwise />
       <Phases />
       {lock === undefined ? (
         <p class="card empty"><NoBlockedTime /></p>
       ) : (
         <OfLock lock={lock} name={names.text(lock)} locks={answers[0]} />
       )}
+    </>
+  );
+}
+
+/** What costs most where that is no lock, of which the rest of the page is. */
+function Otherwise() {
+  const facts = useSource().opening.recordings[view.value.recording]!;
+  if (facts.verdict === "" || isLockFirst(facts)) return null;
+  return (
+    <>
+      <section class="card verdict" aria-label="Verdict">
+        <p class="sentence">
+          <Sentence text={facts.verdict} links={facts.links} />
+        </p>
+        <p class="hint">What follows{waitsMost(facts) && " after the waits"} is about locks: threads were blocked on locks for {duration(facts.blockedNs)} in the whole recording.</p>
+      </section>
+      {waitsMost(facts) && <Waits facts={facts} />}
     </>
   );
 }
@@ -100,6 +120,7 @@ function Phases() {
 }
 
 function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Groups }) {
+  const { opening } = useSource();
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const within: Step[] = [{ by: "lock-name", key: name }];
@@ -110,13 +131,15 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
     grouping(scope, ["contender-thread"], 1),
     grouping(scope, ["contender-group", "contender-method"], MOST_ROWS),
     grouping(scope, ["owner-thread", "owner-method"], MOST_ROWS),
+    grouping(scope, ["owner-group", "owner-method"], MOST_ROWS),
     grouping(scope, ["how"], 20),
     grouping(samples, ["inside", "how"], 500),
     { ask: "longest" as const, scope, limit: MOST_CONTENTIONS },
     { ask: "longest" as const, scope: samples, limit: MOST_SAMPLES },
   );
   if (!answers) return <p aria-busy="true">…</p>;
-  const [threads, waiters, owners, hows, inside, longest, sampled] = answers;
+  const [threads, waiters, owners, ownerGroups, hows, inside, longest, sampled] = answers;
+  const facts = opening.recordings[view.value.recording]!;
   const range = rangeOf(view.value, whole);
   const blocked = threads.totalNs;
   const others = locks.value.filter((_, at) => at > 0).map((lock) => names.text(lock));
@@ -124,7 +147,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
     <>
       <section class="card" aria-label="The incident">
         <p class="sentence">
-          {times(threads.value.length + threads.leftOut, "thread")} {threads.value.length + threads.leftOut === 1 ? "was" : "were"} blocked <b>{duration(blocked)}</b> on{" "}
+          {whoText(threads.value.length + threads.leftOut, facts.foldedThreads)} blocked <b>{duration(blocked)}</b> on{" "}
           <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
           {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
           <Pauses stopped={locks.stopped[locks.value.indexOf(lock)] ?? 0} total={blocked} />
@@ -142,13 +165,13 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Waiters groups={waiters} names={names} />
         </Part>
         <Part title="Who had the lock" why="Threads that had the lock while others were blocked, and the method that acquired it; part of the blocked time">
-          <Owners groups={owners} hows={hows} names={names} />
+          <Owners threads={owners} groups={ownerGroups} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
-          <Doings inside={inside} samples={contentionsOf(sampled)} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
+          <Doings inside={inside} samples={contentionsOf(sampled)} threads={threads.value.length + threads.leftOut} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
-          <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
+          <OwnWaits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
         </Part>
       </div>
     </>
@@ -209,16 +232,22 @@ function Waiters({ groups, names }: { groups: Groups; names: NameBook }) {
   );
 }
 
-function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: NameBook }) {
+/** Owners one by one; by group where those that had the lock longest had it for less than half of the time together. */
+function Owners({ threads, groups, hows, names }: { threads: Groups; groups: Groups; hows: Groups; names: NameBook }) {
   const { total, handOff, paused, owned, unknown } = knowledgeOf(hows);
   // Less than that is in "other owners".
   const isWorth = (time: number) => time >= total / 1000;
-  const known = pairs(groups).filter(({ first, total, stopped }) => first > 0 && isWorth(total - stopped)).slice(0, MOST_ROWS);
-  const others = owned - known.reduce((sum, { total, stopped }) => sum + total - stopped, 0);
+  const knownOf = (groups: Groups) => pairs(groups).filter(({ first, total, stopped }) => first > 0 && isWorth(total - stopped)).slice(0, MOST_ROWS);
+  const ownedBy = (known: Paired[]) => known.reduce((sum, { total, stopped }) => sum + total - stopped, 0);
+  const isByGroup = ownedBy(knownOf(threads)) < owned / 2;
+  const known = knownOf(isByGroup ? groups : threads);
+  const others = owned - ownedBy(known);
+  const nameOf = (owner: number) => (isByGroup ? names.text(owner) : names.threadText(owner));
+  const filterBy = (owner: number) => `=${isByGroup ? names.text(owner) : names.thread(owner).name}`;
   const lines: [time: number, line: ComponentChildren][] = known.map(({ first, second, total: all, stopped }) => [
     all - stopped,
-    <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${names.threadText(first)} in ${names.text(second)}`}>
-      <a href={address({ ...ALL_STACKS, page: "threads", thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread did, over time"><code>{names.threadText(first)}</code></a> in{" "}
+    <Line key={`${first} ${second}`} part={(all - stopped) / total} why={`${duration(all - stopped)}: ${nameOf(first)} in ${names.text(second)}`}>
+      <a href={address({ ...ALL_STACKS, page: "threads", thread: filterBy(first), lock: "" })} title={isByGroup ? "What these threads did, over time" : "What this thread did, over time"}><code>{nameOf(first)}</code></a> in{" "}
       {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
     </Line>,
   ]);
@@ -237,6 +266,8 @@ interface DoingsProps {
   inside: Groups;
   /** Samples one by one. */
   samples: Contention[];
+  /** How many threads were blocked. */
+  threads: number;
   hows: Groups;
   noCpu: number;
   /** Of the lock. */
@@ -244,13 +275,14 @@ interface DoingsProps {
   names: NameBook;
 }
 
-function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
+function Doings({ inside, samples, threads, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
   const spots = useMemo(() => together(doingOf(inside, names)), [inside]);
   if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
-  const weighted = isWeighted(inside, opening.recordings[view.value.recording]);
+  const facts = opening.recordings[view.value.recording]!;
+  const weighted = isWeighted(inside, facts);
   const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
-  const seen = seenOf(samples, inside.count, sampled / whole, names);
+  const seen = seenOf(samples, inside.count, facts.instants > 0 ? null : sampled / whole, names, threads);
   const isEnough = suffice(seen);
   const rest = spots.slice(MOST_ROWS).reduce((sum, { spot }) => sum + spot.total, 0);
   const known = knowledgeOf(hows);
@@ -268,7 +300,7 @@ function Doings({ inside, samples, hows, noCpu, name, names }: DoingsProps) {
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
-        <p class="empty">{tooFew(seen.taken)}</p>
+        <p class="empty">{tooFew(seen.taken, seen.coverage)}</p>
       )}
       {noCpu > known.total / 100 && (
         <p class="hint">
@@ -325,7 +357,7 @@ function Ran({ spot, whole, lock }: SpotProps) {
 }
 
 /** What the owners waited for: of contentions that are kept one by one. */
-function Waits({ name, contentions, blocked, names }: { name: string; contentions: Contention[]; blocked: number; names: NameBook }) {
+function OwnWaits({ name, contentions, blocked, names }: { name: string; contentions: Contention[]; blocked: number; names: NameBook }) {
   const whole = useDuration();
   const range = rangeOf(view.value, whole);
   const owners = ownersOf(contentions, range).slice(0, MOST_OWNERS);
@@ -346,7 +378,7 @@ function Waits({ name, contentions, blocked, names }: { name: string; contention
   return (
     <>
       {free !== "" && <p>{free}{found.length > 0 && " The rest:"}</p>}
-      {found.length === 0 && <p class="empty">The owners waited for no lock and no other thread.{free === "" && " So the cause is what the owner did itself."}</p>}
+      {found.length === 0 && <p class="empty">{known >= blocked / 2 ? "The" : "In these contentions, the"} owners waited for no lock and no other thread.{free === "" && known >= blocked / 2 && " So the cause is what the owner did itself."}</p>}
       <ol class="spots">
         {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
       </ol>
@@ -390,8 +422,15 @@ function Rest({ groups, shown }: { groups: Groups; shown: number }) {
   return rest > groups.totalNs / 1000 ? <Line part={rest / groups.totalNs} kind="hint">others</Line> : null;
 }
 
+interface Paired {
+  first: number;
+  second: number;
+  total: number;
+  stopped: number;
+}
+
 /** Groups of two levels as pairs, most time first. */
-function pairs(groups: Groups): { first: number; second: number; total: number; stopped: number }[] {
+function pairs(groups: Groups): Paired[] {
   const found = groups.value.flatMap((second, at) => {
     const parent = groups.parent[at]!;
     return parent < 0 ? [] : [{ first: groups.value[parent]!, second, total: groups.total[at]!, stopped: groups.stopped[at]! }];

@@ -205,7 +205,7 @@ function Chains() {
   return (
     <>
       <PairLine wanted={wanted} of={pairs.length} onGo={(to) => show({ search: to > 0 ? String(to) : "" }, false)}>
-        {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
+        {duration(pair.total)}{found && <Between found={found} format={duration} />} ({percent(pair.total / answers[1].totalNs)} of the selection){!found && `, ${times(pair.count, "contention")}`}
       </PairLine>
       <div class="pair">
         <Chain chain={pair.contender} title="Who was blocked" why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />

@@ -3,9 +3,10 @@ import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
+import { waitsMost } from "../data/waits";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource, withoutFilter } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
-import { viewOf, waitsIn } from "../state/leading";
+import { viewOf } from "../state/leading";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { noCpuText, SHARE_WORDS } from "../text/owning";
@@ -25,6 +26,7 @@ import { LockMap } from "../view/LockMap";
 import { Plot } from "../view/Plot";
 import { Between, Sampled } from "../view/Sampled";
 import { VirtualThreads } from "./VirtualThreads";
+import { Waits } from "./Waits";
 
 const WORST = 5;
 /** Owners of each lock that are asked for: hand-offs are looked for among them. */
@@ -36,7 +38,7 @@ export function Overview() {
   const { opening } = useSource();
   const facts = opening.recordings[view.value.recording]!;
   const waits = <Waits facts={facts} />;
-  const waitsFirst = waited(facts) > facts.blockedNs;
+  const waitsFirst = waitsMost(facts);
   return (
     <div class="columns">
       {facts.problems.length > 0 && (
@@ -49,8 +51,8 @@ export function Overview() {
         {waitsFirst && waits}
         <Answers />
         {!waitsFirst && waits}
-        <LocksOverTime />
-        <Pressure />
+        {!isNegligible(facts) && <LocksOverTime />}
+        {!isNegligible(facts) && <Pressure />}
       </div>
       <div>
         <Findings facts={facts} />
@@ -119,6 +121,11 @@ function entriesOf(part: LedgerPart): string {
   return [`${duration(part.ns)} ${part.words}`, ...(part.entries.length > 1 ? part.entries.map(line) : [])].join("\n");
 }
 
+/** True if threads were hardly blocked at all: then pictures of locks over time would show what does not matter. */
+function isNegligible({ blockedNs, ledger }: Facts): boolean {
+  return blockedNs < ledger.activeNs / 1000;
+}
+
 /** Pressure as the analysis of the whole recording tells it. */
 function usePressure(): OfLocks | null {
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
@@ -129,6 +136,7 @@ function usePressure(): OfLocks | null {
 function Answers() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
+  const facts = useSource().opening.recordings[view.value.recording]!;
   const scope = scopeOf(view.value, whole);
   const pressure = usePressure();
   const { made, query } = overTime(scope, ["lock-name"], WORST, HEAT);
@@ -149,6 +157,7 @@ function Answers() {
       </h2>
       <p class="lead">
         <b>{duration(owners.totalNs)}</b> blocked in {times(owners.count, "contention")}.
+        {isNegligible(facts) && ` Threads were blocked for ${percent(facts.blockedNs / facts.ledger.activeNs)} of the active thread time.`}
       </p>
       <Sampled />
       <table class="plain answers">
@@ -199,58 +208,6 @@ function Answers() {
     </section>
   );
 }
-
-/** Time waited at the places that are shown. */
-function waited(facts: Facts): number {
-  return facts.waits.reduce((sum, wait) => sum + wait.totalNs, 0);
-}
-
-/** Where threads waited longest: of the whole recording, as the report has it. */
-function Waits({ facts }: { facts: Facts }) {
-  if (facts.waits.length === 0) return null;
-  const most = facts.waits[0]!.totalNs;
-  return (
-    <section class="card" aria-label="Waits with the most time">
-      <h2 title="Object.wait and parks on java.util.concurrent, all threads added up; without idle threads">
-        Waits with the most time{view.value.range && " of the whole recording"}
-      </h2>
-      <table class="plain answers">
-        <thead>
-          <tr>
-            <th>in</th>
-            <th class="number" title="Waited time of all threads">waited</th>
-            <th title="The threads that waited">waiting thread</th>
-            <th title="Who ended most of the waited time">ended by</th>
-            <th>waits</th>
-          </tr>
-        </thead>
-        <tbody>
-          {facts.waits.map((wait, place) => (
-            <tr key={place}>
-              <td>
-                <a href={address(waitsIn(wait.method, wait.isMonitor))} title={`Show the waits in ${wait.method}`}>
-                  <Code name={split(wait.method)[1]} />
-                </a>
-                <small>{split(wait.on)[1]}</small>
-              </td>
-              <td class="number">
-                {duration(wait.totalNs)}
-                <Bar part={wait.totalNs / most} colour={wait.isMonitor ? COLOURS.wait : COLOURS.park} />
-              </td>
-              <td>{wait.groups.join(", ")}</td>
-              <td title={wait.endedBy}>{wait.endedBy ? <Code name={split(wait.endedBy)[1]} /> : wait.byTimeout ? "timeout" : "several, or unknown"}</td>
-              <td>
-                {times(wait.count, "wait")}
-                <small>longest {duration(wait.maxNs)}</small>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
 
 /** The row of a lock's name in the drill-down, selected and open. */
 function drill(lockName: string): Pick<View, "pick" | "open"> {

@@ -2,11 +2,13 @@
 import { useMemo } from "preact/hooks";
 import type { Blocker } from "../data/contract";
 import type { NameBook } from "../data/names";
+import { actOf } from "../data/owning";
 import { linesOver } from "../data/spent";
 import { filterOf, overTime, useAnswers, useNames } from "../state/asking";
 import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
+import { split } from "../text/frames";
 import { PARK_WORDS } from "../text/parks";
 import { count, duration, percent, times } from "../text/units";
 import { Chain } from "../view/Chain";
@@ -66,6 +68,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
+    text("method", "in", "Where the first park that was measured was: the innermost method of the application; its call stack is below the table", "minmax(110px, 2fr)", (row) => methodOf(row, names)),
     text("thread", "thread", "The thread whose park was measured first; its call stack is below the table. Idle: it waited for work in its pool", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread) + (row.idle ? " (idle)" : "")),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
@@ -81,6 +84,13 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
     number("realLifeUse", "62px", percent),
     number("threadLifeUse", "78px", percent),
   ];
+}
+
+/** The innermost method of the application that parked, or that of the JDK if there is none: as short as the column is. */
+function methodOf({ chain }: Blocker, names: NameBook): string {
+  const { leaf, own } = actOf(names.chain(chain), names);
+  const frame = own ?? leaf;
+  return frame === undefined ? "" : split(names.text(names.frame(frame).method))[1].replace(/^.*\$(?=\w+\.)/, "");
 }
 
 function tableOf(rows: Blocker[], names: NameBook): (string | number)[][] {

@@ -189,7 +189,7 @@ function Threads() {
       <div class="tabs" role="group" aria-label="Whose time">
         <button type="button" aria-pressed={!single} onClick={() => mode("groups")}>thread groups</button>
         <button type="button" aria-pressed={single} onClick={() => mode("threads")}>threads</button>
-        <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads"}</span>
+        <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads (also carriers of virtual threads), which the sentence above includes"}</span>
       </div>
       {answers && rows.length === 0 ? (
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>

@@ -4,7 +4,7 @@ import type { Aspect } from "../data/contract";
 import { keyOf } from "../data/keys";
 import type { NameBook } from "../data/names";
 import { pathOf } from "../state/address";
-import { edgesOf, folded, OTHERS, rootsOf, type Edge } from "../data/waitfor";
+import { edgesOf, folded, OTHERS, rootsOf, withinOf, type Edge, type Root } from "../data/waitfor";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { NODES } from "../state/pages";
 import { show, view } from "../state/view";
@@ -21,6 +21,7 @@ const MOST_EDGES = 40;
 const MOST_NODES = 20;
 /** A graph is made smaller where that is enough to show it whole: text of 13 px is then 11 px at least. */
 const LEAST_SCALE = 0.85;
+const MOST_ROOTS = 12;
 /** A graph that is wider is drawn from left to right. */
 const WIDE = 1000;
 
@@ -54,6 +55,7 @@ export function WaitFor() {
   );
   if (!blame || !drawn || !answers) return <p aria-busy="true">…</p>;
   if (answers[0].totalNs === 0) return <p class="empty card"><NoBlockedTime /></p>;
+  const blockers = blockersIn(blame.edges);
   return (
     <div class="columns wide graphs">
       <section class="card">
@@ -74,12 +76,14 @@ export function WaitFor() {
       </section>
       <section class="card">
         <h2>Roots</h2>
-        <p class="hint">They block others, and are not blocked themselves, or for much less time. Look at them first.</p>
+        {blockers.length === 0 ? <p class="empty">None: those who block others are blocked by others themselves, for about as long.</p> : (
+          <p class="hint">They block others or each other, and are not blocked themselves by others, or for much less time. Look at them first.</p>
+        )}
         <ol class="findings">
-          {rootsOf(blame.edges).slice(0, 12).map((root) => (
-            <li key={root.node}>
-              <code>{label(root.node)}</code> blocks others for <b>{duration(root.total)}</b>
-              {root.chain.length > 1 && <small>{root.chain.map(label).join(" → ")}</small>}
+          {blockers.slice(0, MOST_ROOTS).map(({ node, total, chain }) => (
+            <li key={`${node} ${chain.length}`}>
+              <code>{label(node)}</code> {chain.length > 0 ? "blocks others" : "block each other"} for <b>{duration(total)}</b>
+              {chain.length > 1 && <small>{chain.map(label).join(" → ")}</small>}
             </li>
           ))}
         </ol>
@@ -111,6 +115,12 @@ export function WaitFor() {
       </section>
     </div>
   );
+}
+
+/** Roots, and groups or methods whose threads block each other: those have no chain. */
+function blockersIn(edges: Edge[]): Root[] {
+  const within = withinOf(edges).map(({ from, total }): Root => ({ node: from, total, chain: [] }));
+  return [...rootsOf(edges), ...within].sort((a, b) => b.total - a.total);
 }
 
 function drill(names: NameBook, contender: Aspect, owner: Aspect, edge: Edge): void {

@@ -33,7 +33,7 @@ export const COLUMNS = {
   locks: ["text", "total", "share", "count", "max", ...ESTIMATED],
   contexts: ["text", "total", "share", "self"],
   methods: ["text", "self", "total"],
-  statistics: ["name", "thread", "line", "times", "now", "peak", "threadTime", "realTime", "averagePark", "averageHold", "realUse", "threadUse", "realLifeUse", "threadLifeUse"],
+  statistics: ["name", "method", "thread", "line", "times", "now", "peak", "threadTime", "realTime", "averagePark", "averageHold", "realUse", "threadUse", "realLifeUse", "threadLifeUse"],
   waits: ["name", "line", "count", "total", "average", "max", "threads", "ended"],
   spent: ["name", "line", "ran", "stolen", "throttled", "queued", "offCpu", "share"],
   transactions: ["name", "line", "count", "p50", "p99", "max", "wall", "cpu", "blocked", "parked", "waited", "stolen", "throttled", "queued", "offCpu", "offCpu99"],

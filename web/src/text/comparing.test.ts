@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { disagreement, type Change } from "../data/compare";
-import { changeText, disagreementText } from "./comparing";
+import { changeText, comparedText, disagreementText } from "./comparing";
 import { factor } from "./units";
 
 it("the factor of a change has two digits", () => {
@@ -8,6 +8,17 @@ it("the factor of a change has two digits", () => {
     [10, 4, "×0.40"], [10, 21, "×2.1"], [10, 130_000, "×13,000"], [10, 10, "×1.0"], [0, 0, "×1.0"], [0, 5, "new"], [5, 0, "gone"], [1000, 5, "×0.005"], [1_000_000, 5, "< ×0.001"],
   ];
   for (const [before, after, text] of cases) expect(factor(before, after)).toBe(text);
+});
+
+it("says how long threads waited before and after, and whether that can be chance", () => {
+  const row = (name: string, verdict: Change["verdict"]) => ({ name, verdict }) as Change;
+  const rows = [row("Pool.borrow", "better"), row("Queue.take", "within noise")];
+  expect(comparedText({ what: "waiting", perUnit: [8e9, 2e9], rows }, "second")).toBe(
+    "Threads waited 8.00 s per second before and 2.00 s per second after (idle threads left out), 4 times less. 1 significant change: 0 worse, 1 better; the largest is Pool.borrow.",
+  );
+  expect(comparedText({ what: "blocked", perUnit: [170_000, 0], rows: rows.slice(1) }, "CPU second")).toBe(
+    "Threads were blocked 170 us per CPU second before and 0 ns per CPU second after. This can be chance: no change is larger than the noise.",
+  );
 });
 
 it("says which verdict depends on the unit, and why", () => {

@@ -1,6 +1,6 @@
 // What is said of the change between two recordings.
-import type { Disagreement } from "../data/compare";
-import { count, mean, percent } from "./units";
+import type { Change, Compared, Disagreement } from "../data/compare";
+import { count, duration, mean, percent, times } from "./units";
 
 /** `13,000 times less`, `35 % more`; nothing where one of both is zero. */
 export function changeText(before: number, after: number): string {
@@ -9,6 +9,24 @@ export function changeText(before: number, after: number): string {
   if (ratio >= 2) return `${count(Math.round(ratio))} times as much`;
   if (ratio <= 0.5) return `${count(Math.round(1 / ratio))} times less`;
   return `${percent(Math.abs(ratio - 1))} ${ratio > 1 ? "more" : "less"}`;
+}
+
+const WORDS: Record<Compared["what"], [did: string, whose: string]> = { blocked: ["were blocked", ""], waiting: ["waited", " (idle threads left out)"] };
+
+/** How long threads were blocked or waited per unit, before and after, and whether that is more than noise. */
+export function comparedText({ what, perUnit: [before, after], rows }: Compared, unit: string): string {
+  const change = changeText(before, after);
+  const per = (ns: number) => `${duration(ns)} per ${unit}`;
+  const [did, whose] = WORDS[what];
+  return `Threads ${did} ${per(before)} before and ${per(after)} after${whose}${change === "" ? "" : `, ${change}`}. ${summary(rows)}`;
+}
+
+function summary(rows: Change[]): string {
+  const decided = rows.filter((row) => row.verdict !== "within noise");
+  if (decided.length === 0) return rows.length === 0 ? "" : "This can be chance: no change is larger than the noise.";
+  const worse = decided.filter((row) => row.verdict === "worse").length;
+  const better = decided.length - worse;
+  return `${times(decided.length, "significant change")}: ${worse} worse, ${better} better; the largest is ${decided[0]!.name}.`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noCpuText, notOwned, SHARE_WORDS, threadsText, tooFew } from "./owning";
+import { noCpuText, notOwned, SHARE_WORDS, threadsText, tooFew, whoText } from "./owning";
 import { PARK_WORDS } from "./parks";
 import { PRESSURE } from "./words";
 import { NO_NAMES, noGroups } from "../data/group";
@@ -35,6 +35,8 @@ describe("words about owners", () => {
   });
   it("say that samples are too few", () => {
     expect(tooFew(2)).toBe("Only 2 samples of owners were taken: too few to say what they did.");
+    expect(tooFew(18_504, 0.041)).toBe("Samples of owners cover 4.1 % of the blocked time: too little to say what they did.");
+    expect(tooFew(3, null)).toBe("Too few samples of owners were taken to say what they did.");
     expect(tooFew(1)).toBe("Only 1 sample of owners was taken: too few to say what they did.");
   });
 });
@@ -59,4 +61,8 @@ describe("explanations", () => {
     const divided = ["averagePark", "averageHold", "realUse", "threadUse", "realLifeUse", "threadLifeUse"] as const;
     for (const id of divided) expect(PARK_WORDS[id][1], id).toContain(" / ");
   });
+});
+
+it("says how many threads were blocked, unless some are known as a sum only", () => {
+  expect([whoText(1, 0), whoText(40, 0), whoText(194, 209)]).toEqual(["1 thread was", "40 threads were", "Threads were"]);
 });

@@ -1,6 +1,6 @@
 // What is said of owners, hand-offs and VM pauses in blocked time.
 import type { Thread } from "../data/contract";
-import type { Knowledge, Share } from "../data/owning";
+import { LEAST_COVERAGE as LITTLE, type Knowledge, type Share } from "../data/owning";
 import { percent, times } from "./units";
 
 interface Words {
@@ -55,8 +55,17 @@ export function notOwned({ total, handOff, paused, owned, unknown }: Knowledge, 
   return `${said.map(([time, text], place) => `${place === 0 ? "For" : "for"} ${percent(time / total)}${place === 0 ? ` of ${what}` : ""}, ${text}`).join("; ")}.`;
 }
 
-export function tooFew(taken: number): string {
+/** Why samples of owners say nothing: there are few, or they are of little of the time. */
+export function tooFew(taken: number, coverage: number | null = 1): string {
+  if (coverage !== null && coverage < LITTLE) return `Samples of owners cover ${percent(coverage)} of the blocked time: too little to say what they did.`;
+  if (coverage === null) return "Too few samples of owners were taken to say what they did.";
   return `Only ${times(taken, "sample")} of owners ${taken === 1 ? "was" : "were"} taken: too few to say what they did.`;
+}
+
+/** How many threads did something. No number if some are only in the sum of their group: they may be among the others, too. */
+export function whoText(threads: number, folded: number): string {
+  if (folded > 0) return "Threads were";
+  return `${times(threads, "thread")} ${threads === 1 ? "was" : "were"}`;
 }
 
 /** What stands for a thread or several in a list. */

@@ -54,6 +54,7 @@ export function Timeline() {
             {at !== null && <b> {count(state, at).toFixed(1)}</b>}
           </span>
         ))}
+        {shown.length === 0 && <span>{narrow ? "No blocked time in this filter; a filter by lock or method leaves out all other time." : "Nothing of this was recorded."}</span>}
         <span class="hint push">{at === null ? "drag to choose a time range" : `at ${moment(made.edges[at]!, whole)}`}</span>
       </div>
       {open && (

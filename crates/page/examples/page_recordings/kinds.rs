@@ -219,6 +219,45 @@ pub fn pool(path: &Path) -> Result<(), Box<dyn Error>> {
     scene.end(END)
 }
 
+/// Workers wait for connections of a pool, all of them in the second half of the recording only; a lock
+/// is contended once.
+pub fn exhausted(path: &Path) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path, &[])?;
+    let threads: Vec<ThreadId> = (0..6).map(|n| scene.thread(100 + n, &format!("order-worker-{n}"))).collect();
+    for thread in &threads {
+        scene.put(Event::ThreadStart(ThreadPoint { time: at(MS), thread: *thread }));
+    }
+    let (lock, blocker) = (scene.lock(1, "com.acme.shop.Shelf", "Stock.lock"), scene.lock(2, CONDITION, ""));
+    let borrow = scene.chain(&["jdk.internal.misc.Unsafe.park:-1", "com.acme.Connections.borrow:40"]);
+    let give = scene.chain(&["jdk.internal.misc.Unsafe.unpark:-1", "com.acme.Connections.giveBack:17"]);
+    let reserve = scene.chain(&["com.acme.shop.Stock.reserve:44", "java.lang.Thread.run:1583"]);
+    let mut events: Vec<(u64, Event)> = Vec::new();
+    let (enter, exit, entered) = (500 * MS, 502 * MS, 503 * MS);
+    let (thread, owner, seq) = (threads[0], threads[1], Seq::NONE);
+    let begin = MonitorEnter { time: at(enter), thread, lock, seq, chain: reserve, owner };
+    events.push((enter, Event::MonitorEnter(begin)));
+    let end = MonitorExit { time: at(exit), thread: owner, lock, chain: reserve, ..MonitorExit::default() };
+    events.push((exit, Event::MonitorExit(end)));
+    let (time, start) = (at(entered), at(enter));
+    let got = MonitorEntered { time, start, thread, lock, chain: reserve, ..MonitorEntered::default() };
+    events.push((entered, Event::MonitorEntered(got)));
+    for (n, thread) in threads.iter().enumerate().skip(1) {
+        let waker = threads[0];
+        for from in (END / 2..END - 200 * MS).step_by(150 * MS as usize) {
+            let (from, to) = (from + n as u64 * MS, from + (140 + n as u64) * MS);
+            let (limit, owner) = (ParkLimit::None, ThreadId::NONE);
+            let begin = ParkBegin { time: at(from), thread: *thread, seq, chain: borrow, blocker, owner, limit };
+            events.push((from, Event::ParkBegin(begin)));
+            events.push((to, Event::Unpark(Unpark { time: at(to), thread: waker, seq, chain: give, target: *thread })));
+            let (time, start, outcome) = (at(to), at(from), ParkOutcome::Unparked);
+            let park = Park { time, start, thread: *thread, chain: borrow, blocker, outcome, waker, ..Park::default() };
+            events.push((to, Event::Park(park)));
+        }
+    }
+    scene.play(events);
+    scene.end(END)
+}
+
 /// Every third is a virtual thread; the others start with the recording.
 fn worker(scene: &mut Scene, n: u64) -> ThreadId {
     let (id, is_virtual) = (ThreadId(100 + n), n % 3 == 2);

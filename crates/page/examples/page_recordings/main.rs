@@ -498,6 +498,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     kinds::cut(&directory.join("cut.jfr"), &directory.join("crowd.jfr"))?;
     kinds::queue(&directory.join("queue.jfr"))?;
     kinds::pool(&directory.join("pool.jfr"))?;
+    kinds::exhausted(&directory.join("exhausted.jfr"))?;
     kinds::short(&directory.join("short.jfr"))?;
     kinds::sampled(&directory.join("sampled.jfr"))?;
     shop(&directory.join("empty.jfr"), 0, 0, 0..0, 0..0)
