@@ -235,7 +235,12 @@ fn spent_alone(finding: &Finding, amount: &str) -> String {
         FindingKind::Waiting | FindingKind::Straggler => time(&gist.waiting(subject)),
         FindingKind::Pinned => {
             let by = if subject.is_empty() { String::new() } else { format!(", mostly by {subject}") };
-            format!("Virtual threads kept their carriers while they parked, for {amount}: they were pinned{by}.")
+            // The time of carriers is no part of the thread time.
+            let of_carriers = finding
+                .share
+                .map_or_else(String::new, |part| format!(" ({} of the time of the carrier threads)", percent(part)));
+            let amount = DurationNs(finding.cost_ns);
+            format!("Virtual threads kept their carriers while they parked, for {amount}{of_carriers}: they were pinned{by}.")
         }
         FindingKind::Pauses => format!("Pauses of {} took {amount}.", gist.awaited),
         FindingKind::Environment => time("waiting for a CPU"),
