@@ -9,6 +9,7 @@
 //! where it is not known, or most of the blocked time is that of virtual threads, there is
 //! no percentage.
 
+mod callers;
 mod deadlocks;
 mod evidence;
 mod gist;

@@ -1,5 +1,6 @@
 //! What is wrong, in one sentence.
 
+use super::locks::within;
 use super::steal::OTHERS;
 use super::unended;
 use super::words::percent;
@@ -229,7 +230,7 @@ fn spent_alone(finding: &Finding, amount: &str) -> String {
     let time = |on: &str| format!("{} spent {amount} {on}.", gist.subject());
     match finding.kind {
         FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOff | FindingKind::Phase => {
-            time(&format!("blocked on {subject}"))
+            time(&format!("blocked on {subject}{}", within(&gist.place)))
         }
         FindingKind::WaitFor => time(&format!("blocked because of {}, directly or through other locks", gist.awaited)),
         FindingKind::Waiting | FindingKind::Straggler => time(&gist.waiting(subject)),
