@@ -18,7 +18,7 @@ const WORTH_SAYING: f64 = 0.3;
 /// A part of them that is said without a number.
 const MOSTLY: f64 = 0.5;
 /// Of all the time in which others waited for something that is no lock, the least that is said without a number.
-const OFTEN: f64 = 0.2;
+pub(super) const OFTEN: f64 = 0.2;
 /// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
 const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
 /// How much of the time samples cover is said where it is less than this part.

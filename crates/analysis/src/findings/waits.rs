@@ -4,7 +4,7 @@
 
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
-use super::seen::{Doing, Doings};
+use super::seen::{Doing, Doings, OFTEN};
 use super::words::{begun, code, count, grouped, is_group, percent, was};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -678,8 +678,9 @@ impl Group {
         }
         let (group, mut doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
         let own = own.contains(names.text(group)).then_some(whose);
-        // Their own threads are looked at only while they have it; others may be idle for most of the time.
-        if own.is_none() {
+        // Others may be idle for most of the time. Their own threads are looked at only while they have it: where that was
+        // seldom, threads waited for something else, such as a permit that nobody returns.
+        if own.is_none() || share(doings.ns(), self.longest_ns()) < OFTEN {
             doings.compare_with(self.longest_ns());
         }
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };

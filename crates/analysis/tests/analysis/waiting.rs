@@ -330,6 +330,30 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
 }
 
+/// Permits that are not returned: those that had one at the beginning are not what threads wait for.
+#[test]
+fn what_they_did_that_seldom_had_one_is_not_what_others_waited_for() {
+    let verdict = |seen_ms: u64| {
+        let mut waiting = exhausted();
+        let with = "java.lang.Thread.sleep com.acme.Remote.call com.acme.Db.handleRequest com.acme.Server.run";
+        defined(&mut waiting, &[(7, with)]);
+        (0..20).for_each(|sample| seen(&mut waiting, 1 + sample % 6, 100 + sample, 7));
+        waiting.events.iter_mut().for_each(|event| {
+            with_the_root_of_waits(event);
+            if let Event::OwnerSample(seen) = event {
+                seen.sample.weight = DurationNs(seen_ms * MS / 20);
+            }
+        });
+        let report = waiting.report();
+        (report.verdict, report.findings[0].text.clone())
+    };
+    let said = "The threads they waited for were mostly in `Thread.sleep`, called from `Remote.call`.";
+    assert!(verdict(300).0.ends_with(said), "{:?}", verdict(300));
+    let (verdict, text) = verdict(60);
+    assert!(!verdict.contains("Thread.sleep"), "{verdict}");
+    assert!(text.contains("(20 samples, which cover 10 % of the time)"), "{text}");
+}
+
 /// What a few did that ended waits says nothing of the many others that did.
 #[test]
 fn what_a_minority_did_is_not_said() {
