@@ -276,7 +276,8 @@ impl Group {
     ) -> Finding {
         let (kind, owner) = self.owner(names);
         let (spent, share) = self.spent(active_ns, names);
-        let place = self.place(names);
+        // What makes hand-offs long is in no method.
+        let place = if kind == FindingKind::HandOff { String::new() } else { self.place(names) };
         let mut text = format!("{spent} blocked on {}{}. {owner}", self.subject(names), within(&place));
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);

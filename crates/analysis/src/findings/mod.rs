@@ -157,6 +157,10 @@ pub(crate) fn find(
     let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
+        if let Some(said) = phases::nearly_all(report, grounds, *place) {
+            finding.text = format!("{} {said}", finding.text);
+            finding.gist.add(&said);
+        }
     }
     // The deadlock says it already.
     let mut places = covered_locks.iter();
