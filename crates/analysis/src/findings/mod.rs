@@ -188,6 +188,7 @@ pub(crate) fn find(
     first.extend(ranked);
     first.extend::<Vec<Finding>>(behind);
     first.extend(other::samples(report));
+    first.extend(other::off_cpu(report));
     first.extend(other::parks(report));
     let says_something = first.iter().any(|finding| finding.kind != FindingKind::Unreliable);
     if !says_something {

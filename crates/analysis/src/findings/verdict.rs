@@ -65,6 +65,9 @@ pub(super) fn verdict(report: &Report) -> String {
         return match had_by_others(first) {
             Some(others) => format!("{loss} {}", beside_others(others, own, part)),
             // Of two that cost as much, what was done meanwhile is in the findings.
+            None if first.kind == FindingKind::Environment && !records(&report.recording.settings, "cpu") => {
+                format!("{loss} To see in which methods they ran, record with `-e lock,steal,cpu`.")
+            }
             None if first.gist.meanwhile.is_empty() || !is_alone => loss,
             None => format!("{loss} {}", first.gist.meanwhile),
         };
@@ -261,5 +264,19 @@ mod tests {
         let hint = "To see in which methods, record with `-e lock,steal,wall`.";
         assert!(asleep.text(0.9, &settings("monitor,park,steal,cpu")).ends_with(hint));
         assert!(asleep.text(0.9, &settings("monitor,park,steal,wall")).ends_with("I/O or native code."));
+    }
+
+    #[test]
+    fn whose_threads_lacked_cpus_is_asked_what_they_executed() {
+        let said = |events: &str| {
+            let lack = Finding { kind: FindingKind::Environment, cost_ns: 50, ..Finding::default() };
+            let mut report = Report { findings: vec![lack], ..Report::default() };
+            report.ledger = Ledger { total_ns: 100, ..Ledger::default() };
+            report.recording.settings = vec![("events".to_owned(), events.to_owned())];
+            verdict(&report)
+        };
+        let hint = " To see in which methods they ran, record with `-e lock,steal,cpu`.";
+        assert!(said("monitor,park,steal").ends_with(hint), "{}", said("monitor,park,steal"));
+        assert!(said("monitor,park,steal,cpu").ends_with("waiting for a CPU."), "{}", said("monitor,park,steal,cpu"));
     }
 }
