@@ -45,7 +45,7 @@ pub(super) fn nearly_all(report: &Report, grounds: &Grounds<'_>, place: usize) -
 }
 
 fn nearly_all_of(lock: &LockPressure, pressure: &PressureReport) -> Option<String> {
-    let phases: Vec<&PhaseReport> = lock.phases.iter().filter(|phase| is_hidden(lock, phase, pressure)).collect();
+    let phases = &lock.phases;
     let within: u64 = phases.iter().map(|phase| phase.acquiring_ns).sum();
     let length: u64 = phases.iter().map(|phase| phase.end_ns - phase.start_ns).sum();
     let part = share(within, lock.acquiring_ns);

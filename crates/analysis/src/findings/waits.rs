@@ -215,10 +215,13 @@ pub(super) fn of_owner(
         others.doings.compare_with(group.total);
     }
     let awaited = group.what_for(names);
+    let by = group.ended_by_group();
+    let most = ranked(&by, |ns| *ns).first().filter(|(_, ns)| share(**ns, group.total) >= MOST_OF).copied();
+    let ended = most.map(|(by, _)| format!("{} ended these waits.", begun_by(&code(&names.group_or_thread(*by)))));
     Some(OfOwner {
         waited: format!("in {} for {awaited}", code(&short(*method, names))),
-        did: others.as_ref().and_then(Others::text),
-        mostly: others.as_ref().and_then(|others| others.mostly(&awaited)),
+        did: others.as_ref().and_then(Others::text).or_else(|| ended.clone()),
+        mostly: others.as_ref().and_then(|others| others.mostly(&awaited)).or(ended),
         awaited,
     })
 }
@@ -720,6 +723,14 @@ impl Group {
         let wakes = wakes.filter(|_| is_other).map(|frames| stack("ended by", frames));
         waits.into_iter().chain(wakes).collect()
     }
+}
+
+/// Who, where a sentence begins: ``Threads `exec-*` ``, `` `exec-7` ``.
+fn begun_by(who: &str) -> String {
+    if is_group(who) {
+        return format!("Threads {who}");
+    }
+    who.to_owned()
 }
 
 /// Where only threads of this group wait for work.

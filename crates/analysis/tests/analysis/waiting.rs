@@ -611,11 +611,11 @@ fn what_the_owner_of_a_lock_waited_for_is_in_its_finding() {
         (report.findings[0].text.clone(), report.verdict)
     };
     let (text, verdict) = verdict_of(20);
-    assert!(
-        text.ends_with("its owner was itself blocked or waiting, mostly in `Small.update` for a result."),
-        "{text}"
-    );
-    assert!(verdict.ends_with("owned it for 100 % of that time, mostly waiting for a result itself."), "{verdict}");
+    let by = "`exec-1` ended these waits.";
+    let waited = format!("its owner was itself blocked or waiting, mostly in `Small.update` for a result. {by}");
+    assert!(text.ends_with(&waited), "{text}");
+    let waited = format!("owned it for 100 % of that time, mostly waiting for a result itself. {by}");
+    assert!(verdict.ends_with(&waited), "{verdict}");
     let (text, verdict) = verdict_of(1);
     assert!(!text.contains("waiting") && !verdict.contains("waiting"), "{text} {verdict}");
 }
