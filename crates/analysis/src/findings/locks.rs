@@ -41,6 +41,9 @@ const FEW: f64 = 0.5;
 /// Part of the blocked time whose threads are known from which on these are all of them.
 const WHOLE: f64 = 0.99;
 
+/// Call stacks of blocked threads that are looked at for the application's method, most time first.
+const PATHS: usize = 16;
+
 /// Locks that several threads may have at a time.
 const READ_LOCKS: [&str; 2] = ["ReentrantReadWriteLock", "StampedLock"];
 
@@ -261,10 +264,13 @@ impl Group {
         let is_why = self.moved == 0
             && share(waited, self.spoken_of()) >= DOMINATES
             && share(owner.total, self.spoken_of()) >= DOMINATES;
+        if !is_why {
+            return None;
+        }
         // While it waited for so long, no more than these were blocked.
         let least_ns = waited / 2 / (self.contenders.len() as u64).max(1);
         let range_ns = range.to.since(range.from).0;
-        of_owner(*method, (self.kind.count, least_ns), range_ns, of).filter(|_| is_why)
+        of_owner(*method, (self.kind.count, least_ns), range_ns, of)
     }
 
     fn finding(
@@ -349,7 +355,7 @@ impl Group {
     /// by its own name; in backticks, or empty.
     fn place(&self, names: &Names) -> String {
         let mut places: FxHashMap<NameId, u64> = FxHashMap::default();
-        for (path, ns) in &self.contender_paths {
+        for (path, ns) in ranked(&self.contender_paths, |ns| *ns).into_iter().take(PATHS) {
             if let Some(place) = called_for(*path, names) {
                 *places.entry(place).or_default() += ns;
             }
