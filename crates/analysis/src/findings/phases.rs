@@ -52,13 +52,16 @@ fn nearly_all_of(lock: &LockPressure, pressure: &PressureReport) -> Option<Strin
     if part < NEARLY_ALL || 2 * length > pressure.duration_ns {
         return None;
     }
-    let first = range(phases.first()?);
+    let first = phases.first()?;
     let part = begun(&percent(part));
+    let begin = match first.start_ns {
+        0 => "began with the recording".to_owned(),
+        start => format!("began at {}", DurationNs(start)),
+    };
+    let all = DurationNs(length);
     Some(match phases.len() {
-        1 => format!("{part} of the blocked time was in one phase, {first}."),
-        n => {
-            format!("{part} of the blocked time was in {n} phases, {} in total, the first {first}.", DurationNs(length))
-        }
+        1 => format!("{part} of the blocked time was in one phase, {}.", range(first)),
+        n => format!("{part} of the blocked time was in {n} phases, {all} in total; the first {begin}."),
     })
 }
 
@@ -205,7 +208,7 @@ mod tests {
         let two = || vec![phase(1_000, 2_000), phase(3_000, 4_000)];
         assert_eq!(
             said(two(), 201),
-            "More than 99 % of the blocked time was in 2 phases, 2.00 s in total, the first from 1.00 s to 2.00 s."
+            "More than 99 % of the blocked time was in 2 phases, 2.00 s in total; the first began at 1.00 s."
         );
         let begin = "100 % of the blocked time was in one phase, in the first 1.00 s.";
         assert_eq!(said(vec![phase(0, 1_000)], 100), begin);
