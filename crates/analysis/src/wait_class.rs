@@ -242,14 +242,15 @@ const POOLS: [&str; 5] = [
     "java.util.concurrent.ForkJoinPool.runWorker",
     "java.util.concurrent.Executors$DelegatedExecutorService",
 ];
-/// Where pools that servers have instead of the JDK's wait for work.
-const POOLS_OF_SERVERS: [&str; 6] = [
+/// Where pools that servers and languages have instead of the JDK's wait for work.
+const POOLS_OF_OTHERS: [&str; 7] = [
     "io.netty.util.concurrent.SingleThreadEventExecutor.takeTask",
     "org.apache.tomcat.util.threads.ThreadPoolExecutor.getTask",
     "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll",
     "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.reservedWait",
     "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.waitForTask",
     "jetbrains.exodus.core.execution.JobProcessorQueueAdapter.waitForJobs",
+    "kotlinx.coroutines.scheduling.CoroutineScheduler$Worker.park",
 ];
 /// Where threads wait until others have ended, that look idle: the only one that accepts connections, those that
 /// start a thread for each task.
@@ -282,7 +283,7 @@ fn begins(text: &str, list: &[&str]) -> bool {
 /// True for the stack, innermost frame first, of a worker that parks in its pool's own wait for work.
 pub(crate) fn is_idle_pool(frames: &[String]) -> bool {
     let mut machinery = frames.iter().take_while(|frame| begins(frame, &MACHINERY));
-    machinery.any(|frame| begins(frame, &POOLS)) || frames.iter().any(|frame| begins(frame, &POOLS_OF_SERVERS))
+    machinery.any(|frame| begins(frame, &POOLS)) || frames.iter().any(|frame| begins(frame, &POOLS_OF_OTHERS))
 }
 
 /// True for the stack of a thread that puts something where there is no room.
@@ -299,4 +300,20 @@ fn is_put(full: &str) -> bool {
     // Both sides of a SynchronousQueue are in `transfer` of a class within it.
     let queue = !class.contains('$') && (class.ends_with("Queue") || class.ends_with("Deque"));
     queue && ["put", "offer", "add", "transfer"].iter().any(|verb| method.starts_with(verb))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_of_coroutines_without_work_are_idle_although_they_wake_each_other() {
+        let is_idle = |stack: &str| is_idle_pool(&stack.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let parks = "jdk.internal.misc.Unsafe.park java.util.concurrent.locks.LockSupport.parkNanos";
+        let worker = "kotlinx.coroutines.scheduling.CoroutineScheduler$Worker";
+        let rest = format!("{worker}.runWorker {worker}.run");
+        assert!(is_idle(&format!("{parks} {worker}.park {worker}.tryPark {rest}")));
+        let blocks = "kotlinx.coroutines.BlockingCoroutine.joinBlocking com.acme.Orders.load";
+        assert!(!is_idle(&format!("{parks} {blocks} {worker}.executeTask {rest}")));
+    }
 }

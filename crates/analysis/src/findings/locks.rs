@@ -1,6 +1,8 @@
 //! Findings about locks: who blocked whom.
 
+use super::callers::{called, called_for};
 use super::seen::{Doings, OfLocks};
+use super::waits::{of_owner, OfOwner};
 use super::words::{begun, code, count, method_beside, percent};
 use super::{evidence, Gist, Grounds, MOST};
 use crate::aggregate::{share, LockTotals, Range, Side};
@@ -38,6 +40,9 @@ const UNKNOWN: f64 = 0.95;
 const FEW: f64 = 0.5;
 /// Part of the blocked time whose threads are known from which on these are all of them.
 const WHOLE: f64 = 0.99;
+
+/// Call stacks of blocked threads that are looked at for the application's method, most time first.
+const PATHS: usize = 16;
 
 /// Locks that several threads may have at a time.
 const READ_LOCKS: [&str; 2] = ["ReentrantReadWriteLock", "StampedLock"];
@@ -146,7 +151,12 @@ pub(super) fn find(
         }
         group.waiters_life = group.contenders.keys().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
     }
-    groups.iter().map(|(place, group)| (group.finding(active_ns, names, (seen, *place)), *place)).unzip()
+    let analysis = &*analysis;
+    let finding = |place: usize, group: &Group| {
+        let waited = group.owners_wait((analysis, grounds), range);
+        group.finding(active_ns, &analysis.names, (seen, place), waited)
+    };
+    groups.iter().map(|(place, group)| (finding(*place, group), *place)).unzip()
 }
 
 impl Group {
@@ -246,16 +256,44 @@ impl Group {
         evidence
     }
 
-    fn finding(&self, active_ns: u64, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
+    /// What the method that owned it for most of the time waited for meanwhile, where that is why it was owned for so
+    /// long. Who waited for another lock is in the finding about the root of the chain.
+    fn owners_wait(&self, of: (&Analysis, &Grounds<'_>), range: Range) -> Option<OfOwner> {
+        let (method, owner) = ranked(&self.owner_methods, |owner| owner.total).first().copied()?;
+        let waited = self.split.waited;
+        let is_why = self.moved == 0
+            && share(waited, self.spoken_of()) >= DOMINATES
+            && share(owner.total, self.spoken_of()) >= DOMINATES;
+        if !is_why {
+            return None;
+        }
+        // While it waited for so long, no more than these were blocked.
+        let least_ns = waited / 2 / (self.contenders.len() as u64).max(1);
+        let range_ns = range.to.since(range.from).0;
+        of_owner(*method, (self.kind.count, least_ns), range_ns, of)
+    }
+
+    fn finding(
+        &self,
+        active_ns: u64,
+        names: &Names,
+        (seen, lock): (&OfLocks, usize),
+        waited: Option<OfOwner>,
+    ) -> Finding {
         let (kind, owner) = self.owner(names);
         let (spent, share) = self.spent(active_ns, names);
-        let mut text = format!("{spent} blocked on {}. {owner}", self.subject(names));
+        // What makes hand-offs long is in no method.
+        let place = if kind == FindingKind::HandOff { String::new() } else { self.place(names) };
+        let mut text = format!("{spent} blocked on {}{}. {owner}", self.subject(names), within(&place));
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
-        let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOff);
+        let seen = seen.get(lock, full).filter(|_| kind != FindingKind::HandOff);
         let did = method.zip(seen).and_then(|(method, seen)| seen.text(&self.method(method, names)));
         let too_few = || method.zip(seen).and_then(|(method, seen)| seen.too_few(&self.method(method, names)));
-        if let Some(cause) = did.clone().or_else(|| evidence::cause(&self.split)).or_else(too_few) {
+        let waited_for = waited.as_ref().map(|waited| self.waited_text(waited));
+        if let Some(cause) =
+            waited_for.or_else(|| did.clone()).or_else(|| evidence::cause(&self.split)).or_else(too_few)
+        {
             text = format!("{text} {cause}");
         }
         let mut evidence = self.evidence();
@@ -263,12 +301,12 @@ impl Group {
         let subject = self.subject(names);
         let is_sampled = did.is_some() && kind == FindingKind::HotLock && seen.is_some_and(Doings::cover_most);
         let (details, stacks) = (self.details(is_sampled, names), self.stacks(kind, names));
-        let gist = self.gist(kind, seen, names);
+        let gist = Gist { place, ..self.gist(kind, seen, waited.as_ref(), names) };
         Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None, gist }
     }
 
     /// Who was blocked; which method owned it, and what that mostly did.
-    fn gist(&self, kind: FindingKind, seen: Option<&Doings>, names: &Names) -> Gist {
+    fn gist(&self, kind: FindingKind, seen: Option<&Doings>, waited: Option<&OfOwner>, names: &Names) -> Gist {
         let groups = self.contender_groups(names);
         let who = match (&groups[..], self.contenders.keys().next()) {
             ([group], Some(first)) if self.knows_contenders() => {
@@ -279,7 +317,11 @@ impl Group {
         let dominant = ranked(&self.owner_methods, |owner| owner.total).first().copied();
         let owned = dominant.filter(|_| kind == FindingKind::HotLock).map(|(method, owner)| {
             let method = self.method(*method, names);
-            let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", {did}"));
+            let did = match waited {
+                Some(waited) => Some(format!("mostly waiting for {} itself", waited.awaited)),
+                None => seen.and_then(|seen| seen.mostly(&method)),
+            };
+            let did = did.map(|did| format!(", {did}"));
             // Without pauses, as what it costs; but what counts at the root of a chain was time with the lock, too.
             let owned = self.total.saturating_sub(self.split.paused);
             let part = percent(share(owner.total, owned));
@@ -288,7 +330,38 @@ impl Group {
             let whose = thread.map_or(String::new(), |thread| format!(" in {thread}"));
             format!("{}{whose} owned {} for {part} of {of_what}{}.", begun(&method), self.it(), did.unwrap_or_default())
         });
-        Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
+        let mut gist = Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() };
+        if let Some(others) = waited.and_then(|waited| waited.mostly.as_deref()).filter(|_| !gist.meanwhile.is_empty())
+        {
+            gist.add(others);
+        }
+        gist
+    }
+
+    /// What its owner waited for meanwhile.
+    fn waited_text(&self, waited: &OfOwner) -> String {
+        let part = percent(share(self.split.waited, self.spoken_of()));
+        let text = format!(
+            "For {part} of the blocked time, its owner was itself blocked or waiting, mostly {}.",
+            waited.waited
+        );
+        match &waited.did {
+            Some(did) => format!("{text} {did}"),
+            None => text,
+        }
+    }
+
+    /// The application's method in which threads were mostly blocked on a lock in a library or the JDK, which nobody knows
+    /// by its own name; in backticks, or empty.
+    fn place(&self, names: &Names) -> String {
+        let mut places: FxHashMap<NameId, u64> = FxHashMap::default();
+        for (path, ns) in ranked(&self.contender_paths, |ns| *ns).into_iter().take(PATHS) {
+            if let Some(place) = called_for(*path, names) {
+                *places.entry(place).or_default() += ns;
+            }
+        }
+        let most = ranked(&places, |ns| *ns).first().filter(|(_, ns)| share(**ns, self.total) >= DOMINATES).copied();
+        most.map_or_else(String::new, |(place, _)| code(&short(*place, names)))
     }
 
     fn spent(&self, active_ns: u64, names: &Names) -> (String, Option<f64>) {
@@ -392,10 +465,10 @@ impl Group {
 
     fn dominant_text(&self, method: NameId, owner: &Owner, names: &Names) -> String {
         let paths = ranked(&owner.paths, |ns| *ns);
-        let caller = paths.first().and_then(|(path, _)| caller(**path, names));
+        let caller = paths.first().and_then(|(path, _)| called(**path, names));
         let by = by_threads(owner, names);
         let called = match caller {
-            Some(caller) => format!("called from {} in {by}", code(&caller)),
+            Some((called, caller)) => format!("{called} {} in {by}", code(&caller)),
             None => format!("in {by}"),
         };
         let part = self.part(owner.total, &owner.estimated);
@@ -565,13 +638,12 @@ fn by_threads(owner: &Owner, names: &Names) -> String {
     }
 }
 
-/// The method that called the one that a chain begins with, without the
-/// machinery between them and without recursion.
-pub(super) fn caller(path: PathId, names: &Names) -> Option<String> {
-    let frames = names.frames(path);
-    let at = names.skip_machinery(&frames);
-    let method = frames.get(at)?.name;
-    frames[at + 1..].iter().find(|frame| frame.name != method).map(|frame| short(frame.name, names))
+/// `` in `Orders.serve` ``, where that is known.
+pub(super) fn within(place: &str) -> String {
+    if place.is_empty() {
+        return String::new();
+    }
+    format!(" in {place}")
 }
 
 pub(super) fn short(method: NameId, names: &Names) -> String {

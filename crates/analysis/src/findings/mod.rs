@@ -9,6 +9,7 @@
 //! where it is not known, or most of the blocked time is that of virtual threads, there is
 //! no percentage.
 
+mod callers;
 mod deadlocks;
 mod evidence;
 mod gist;
@@ -156,6 +157,10 @@ pub(crate) fn find(
     let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
+        if let Some(said) = phases::nearly_all(report, grounds, *place) {
+            finding.text = format!("{} {said}", finding.text);
+            finding.gist.add(&said);
+        }
     }
     // The deadlock says it already.
     let mut places = covered_locks.iter();
@@ -183,6 +188,7 @@ pub(crate) fn find(
     first.extend(ranked);
     first.extend::<Vec<Finding>>(behind);
     first.extend(other::samples(report));
+    first.extend(other::off_cpu(report));
     first.extend(other::parks(report));
     let says_something = first.iter().any(|finding| finding.kind != FindingKind::Unreliable);
     if !says_something {

@@ -1,6 +1,7 @@
 //! Findings about the recording itself, and what recordings of other makers
 //! can tell.
 
+use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
 use super::Gist;
 use crate::aggregate::share;
@@ -13,6 +14,8 @@ use headway_model::{DurationNs, Loss};
 const PAUSED: f64 = 0.02;
 /// Lost events matter from this part of all events on.
 const LOST: f64 = 0.001;
+/// Time in sleep, I/O or native code matters from this part of the active thread time on.
+const SPENT: f64 = 0.2;
 /// Blocked time that is at least this part of the active thread time is worth asking whose
 /// it was.
 const BLOCKED_LONG: f64 = 0.01;
@@ -155,6 +158,23 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
         share: samples.methods.first().map(|method| method.self_share),
         ..Finding::default()
     })
+}
+
+/// Where threads were in sleep, I/O or native code, where that is much of the time and samples show it.
+pub(super) fn off_cpu(report: &Report) -> Option<Finding> {
+    let kinds = [EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu];
+    let spent: u64 = kinds.iter().map(|kind| report.ledger.ns(*kind)).sum();
+    if share(spent, report.ledger.active_ns()) < SPENT {
+        return None;
+    }
+    let mut doings = Doings::default();
+    for path in &report.samples.as_ref()?.off_cpu {
+        if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), false) {
+            doings.add(doing, path.ns, path.samples);
+        }
+    }
+    let text = doings.text_of("threads that did not run (waits left out)")?;
+    Some(Finding { kind: FindingKind::Samples, text, ..Finding::default() })
 }
 
 /// Parking that means waiting for a lock.
@@ -316,4 +336,40 @@ pub(super) fn nothing(report: &Report, is_over: bool) -> Finding {
         ),
     };
     Finding { kind: FindingKind::Nothing, text, details: Vec::new(), cost_ns: 0, share: None, ..Finding::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Entry, Ledger, Quality};
+    use crate::method::sample_report::{SampleReport, SampledPath};
+
+    #[test]
+    fn where_threads_slept_is_said_where_that_was_much_of_the_time() {
+        let said = |asleep: u64| {
+            let slept = Entry { entry: EntryKind::OffCpu, total_ns: asleep, share: 0.0, quality: Quality::Exact };
+            let path = |stack: &str, samples: u64| SampledPath {
+                share: 0.0,
+                ns: samples * 10,
+                samples,
+                stack: stack.split(' ').map(str::to_owned).collect(),
+            };
+            let off_cpu = vec![
+                path("java.lang.Thread.sleep:1 com.acme.Lease.acquire:5 com.acme.Server.serve:9", 75),
+                path("java.net.Socket.read:1 com.acme.Remote.call:5 com.acme.Server.serve:10", 25),
+            ];
+            let report = Report {
+                ledger: Ledger { total_ns: 1_000, entries: vec![slept], ..Ledger::default() },
+                samples: Some(SampleReport { off_cpu, ..SampleReport::default() }),
+                ..Report::default()
+            };
+            super::off_cpu(&report).map(|finding| finding.text)
+        };
+        assert_eq!(
+            said(900).unwrap(),
+            "For 75 % of the sampled time (100 samples), threads that did not run (waits left out) were in \
+             `Thread.sleep`, called from `Lease.acquire` < `Server.serve`."
+        );
+        assert_eq!(said(100), None);
+    }
 }

@@ -1,6 +1,6 @@
 //! Phases in which a lock stopped the program, and which an average hides.
 
-use super::words::{code, percent};
+use super::words::{begun, code, percent};
 use super::Grounds;
 use crate::aggregate::share;
 use crate::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
@@ -15,6 +15,8 @@ const TIMES_AVERAGE: f64 = 2.0;
 const LEAST_SHARE: f64 = 0.001;
 /// Part of a phase's blocked time from which on it is said that the VM was paused.
 const PAUSES: f64 = 0.05;
+/// Part of a lock's blocked time in phases from which on that is said of it.
+const NEARLY_ALL: f64 = 0.9;
 /// Phases told at most.
 const MOST: usize = 3;
 
@@ -31,6 +33,45 @@ pub(super) fn of_lock(report: &Report, grounds: &Grounds<'_>, place: usize) -> V
     let Some(pressure) = &report.pressure else { return Vec::new() };
     let phases = hidden(pressure, |lock| grounds.groups.place(lock.id) == Some(place));
     phases.into_iter().map(|(lock, phase)| when(lock, phase, pressure)).collect()
+}
+
+/// That nearly all of the blocked time at this place of the groups was in short phases, if it was: a job that owns the
+/// lock each minute is no lock that is always busy.
+pub(super) fn nearly_all(report: &Report, grounds: &Grounds<'_>, place: usize) -> Option<String> {
+    let pressure = report.pressure.as_ref().filter(|pressure| pressure.windows.len() >= FEWEST_INTERVALS)?;
+    let mut locks = pressure.locks.iter().filter(|lock| grounds.groups.place(lock.id) == Some(place));
+    let (lock, None) = (locks.next()?, locks.next()) else { return None };
+    nearly_all_of(lock, pressure)
+}
+
+fn nearly_all_of(lock: &LockPressure, pressure: &PressureReport) -> Option<String> {
+    let phases = &lock.phases;
+    let within: u64 = phases.iter().map(|phase| phase.acquiring_ns).sum();
+    let length: u64 = phases.iter().map(|phase| phase.end_ns - phase.start_ns).sum();
+    let part = share(within, lock.acquiring_ns);
+    if part < NEARLY_ALL || 2 * length > pressure.duration_ns {
+        return None;
+    }
+    let first = phases.first()?;
+    let part = begun(&percent(part));
+    let begin = match first.start_ns {
+        0 => "began with the recording".to_owned(),
+        start => format!("began at {}", DurationNs(start)),
+    };
+    let all = DurationNs(length);
+    Some(match phases.len() {
+        1 => format!("{part} of the blocked time was in one phase, {}.", range(first)),
+        n => format!("{part} of the blocked time was in {n} phases, {all} in total; the first {begin}."),
+    })
+}
+
+/// `in the first 1.00 s`, `from 3.00 s to 4.00 s`.
+fn range(phase: &PhaseReport) -> String {
+    let end = DurationNs(phase.end_ns);
+    match phase.start_ns {
+        0 => format!("in the first {end}"),
+        start => format!("from {} to {end}", DurationNs(start)),
+    }
 }
 
 /// The phases that cost most of locks that are wanted.
@@ -52,11 +93,7 @@ fn hidden(pressure: &PressureReport, wanted: impl Fn(&LockPressure) -> bool) -> 
 }
 
 fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> String {
-    let end = DurationNs(phase.end_ns);
-    let range = match phase.start_ns {
-        0 => format!("In the first {end}"),
-        start => format!("From {} to {end}", DurationNs(start)),
-    };
+    let range = begun(&range(phase));
     let pauses = match share(phase.pause_ns, phase.acquiring_ns) {
         part if part >= PAUSES => format!(" ({} of it in VM pauses)", percent(part)),
         _ => String::new(),
@@ -158,6 +195,25 @@ mod tests {
             "{texts:?}"
         );
         assert!(texts[1].contains("20 % of the time in which they did not wait. Over"), "{texts:?}");
+    }
+
+    #[test]
+    fn a_lock_that_is_contended_in_phases_only_is_no_lock_that_is_always_busy() {
+        let said = |phases: Vec<PhaseReport>, blocked_ms: u64| {
+            let mut pressure = with(phases);
+            let mut lock = pressure.locks.remove(0);
+            lock.acquiring_ns = blocked_ms * MS;
+            nearly_all_of(&lock, &pressure).unwrap_or_default()
+        };
+        let two = || vec![phase(1_000, 2_000), phase(3_000, 4_000)];
+        assert_eq!(
+            said(two(), 201),
+            "More than 99 % of the blocked time was in 2 phases, 2.00 s in total; the first began at 1.00 s."
+        );
+        let begin = "100 % of the blocked time was in one phase, in the first 1.00 s.";
+        assert_eq!(said(vec![phase(0, 1_000)], 100), begin);
+        assert_eq!(said(two(), 300), "", "a third of it was at other times");
+        assert_eq!(said(vec![phase(0, 1_000), phase(2_000, 4_000)], 200), "", "these are most of the recording");
     }
 
     #[test]

@@ -17,9 +17,6 @@ pub(super) fn find(report: &Report) -> Option<Finding> {
     if part < MATTERS {
         return None;
     }
-    let ledger = &report.ledger;
-    let of_active =
-        (!ledger.lives_unknown && ledger.active_ns() > 0).then(|| share(found.pinned_ns, ledger.active_ns()));
     let mut frames: BTreeMap<(&str, PinReason), u64> = BTreeMap::new();
     for PinSite { frame, reason, total_ns, .. } in &found.pins {
         if let Some(at) = frame.as_deref().zip(*reason) {
@@ -55,7 +52,7 @@ pub(super) fn find(report: &Report) -> Option<Finding> {
         subject: pinned_by.map_or_else(String::new, |(by, ..)| by),
         details,
         cost_ns: found.pinned_ns,
-        share: of_active.map(|part| part.min(1.0)),
+        share: Some(part.min(1.0)),
         evidence: vec![Evidence::exact("pinned", found.pinned_ns, Some(part.min(1.0)))],
         ..Finding::default()
     })
@@ -64,6 +61,7 @@ pub(super) fn find(report: &Report) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::Ledger;
 
     #[test]
     fn carriers_that_are_kept_from_others_are_a_finding() {
@@ -94,6 +92,14 @@ mod tests {
                 && text.ends_with("For 80 % of that time, they were pinned by `Shop.book` (synchronized block)."),
             "{text}"
         );
+        // The ledger has little of the time of virtual threads: of that it is no part.
+        report.ledger = Ledger { total_ns: 10, ..Ledger::default() };
+        report.findings.extend(find(&report));
+        let of_carriers =
+            "for 1.00 us (80 % of the time of the carrier threads): they were pinned, mostly by `Shop.book` \
+                           (synchronized block).";
+        let verdict = super::super::verdict(&report);
+        assert!(verdict.ends_with(of_carriers), "{verdict}");
         if let Some(found) = &mut report.virtual_threads {
             found.carriers_ns = 10_000;
         }

@@ -18,9 +18,17 @@ const WORTH_SAYING: f64 = 0.3;
 /// A part of them that is said without a number.
 const MOSTLY: f64 = 0.5;
 /// Of all the time in which others waited for something that is no lock, the least that is said without a number.
-const OFTEN: f64 = 0.2;
+pub(super) const OFTEN: f64 = 0.2;
 /// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
 const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
+/// Methods that wait for a file, a pipe or a socket.
+const OUTSIDE: [&str; 5] = [
+    "java.io.FileInputStream.",
+    "java.io.FileOutputStream.",
+    "java.io.RandomAccessFile.",
+    "java.net.Socket",
+    "sun.nio.ch.",
+];
 /// How much of the time samples cover is said where it is less than this part.
 const COVERED: f64 = 0.995;
 
@@ -56,7 +64,13 @@ impl Doing {
             let last = calls.pop()?;
             // The last one had it.
             let call = if has_owner { calls.pop().filter(|call| *call != last) } else { Some(last) };
-            return Some(Doing { call: call.map_or_else(String::new, short), ..Doing::default() });
+            let call = call.map_or_else(String::new, short);
+            return Some(match outside_of_vm(methods, &call) {
+                Some((outside, through_library)) => {
+                    Doing { call: outside, through_library, inner: call, ..Doing::default() }
+                }
+                None => Doing { call, ..Doing::default() },
+            });
         };
         // A method of the JDK that had it, as a map's that computes, is left out already.
         let is_own_last = methods.clone().last().is_some_and(|full| !plumbing.has(full));
@@ -121,6 +135,17 @@ impl Doing {
             false => "called from",
         }
     }
+}
+
+/// The call of the JDK in which a thread waits for something outside of the VM, where that is not `call` itself; and
+/// whether there is something between the two.
+fn outside_of_vm<'a>(methods: impl Iterator<Item = &'a str> + Clone, call: &str) -> Option<(String, bool)> {
+    let is_outside = |full: &&str| OUTSIDE.iter().any(|prefix| full.starts_with(prefix));
+    let mut of_java = methods.skip_while(|full| !full.starts_with("java.") && !is_outside(full));
+    let at = of_java.clone().take_while(is_outside).count().checked_sub(1)?;
+    let outside = short(of_java.nth(at)?);
+    let is_between = of_java.next().is_none_or(|next| short(next) != call);
+    (outside != call && !call.is_empty()).then_some((outside, is_between))
 }
 
 /// Samples of what was done.
@@ -392,6 +417,18 @@ mod tests {
         let of = |stack: &str| Doing::of(stack.split(' '), true).unwrap().text("`Loader.loadClass`");
         assert_eq!(of("java.lang.Loader.loadClass"), "in its own code");
         assert_eq!(of("java.io.File.read java.util.Zip.find java.lang.Loader.loadClass"), "in `Zip.find`");
+    }
+
+    #[test]
+    fn what_is_outside_of_the_vm_is_named_though_only_the_jdk_is_on_the_stack() {
+        let of = |stack: &str| Doing::of(stack.split(' '), true).unwrap().text("`PrintStream.writeln`");
+        let write = "libc_write java.io.FileOutputStream.writeBytes:-2 java.io.FileOutputStream.write:354";
+        let flush = "java.io.BufferedOutputStream.flush:1 java.io.OutputStreamWriter.flushBuffer:178";
+        assert_eq!(
+            of(&format!("{write} {flush} java.io.PrintStream.writeln:730")),
+            "in `FileOutputStream.write`, called through a library from `OutputStreamWriter.flushBuffer`"
+        );
+        assert_eq!(of(&format!("{write} java.io.PrintStream.writeln:730")), "in `FileOutputStream.write`");
     }
 
     #[test]

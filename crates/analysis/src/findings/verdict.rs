@@ -1,5 +1,6 @@
 //! What is wrong, in one sentence.
 
+use super::locks::within;
 use super::steal::OTHERS;
 use super::unended;
 use super::words::percent;
@@ -64,6 +65,9 @@ pub(super) fn verdict(report: &Report) -> String {
         return match had_by_others(first) {
             Some(others) => format!("{loss} {}", beside_others(others, own, part)),
             // Of two that cost as much, what was done meanwhile is in the findings.
+            None if first.kind == FindingKind::Environment && !records(&report.recording.settings, "cpu") => {
+                format!("{loss} To see in which methods they ran, record with `-e lock,steal,cpu`.")
+            }
             None if first.gist.meanwhile.is_empty() || !is_alone => loss,
             None => format!("{loss} {}", first.gist.meanwhile),
         };
@@ -229,13 +233,18 @@ fn spent_alone(finding: &Finding, amount: &str) -> String {
     let time = |on: &str| format!("{} spent {amount} {on}.", gist.subject());
     match finding.kind {
         FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOff | FindingKind::Phase => {
-            time(&format!("blocked on {subject}"))
+            time(&format!("blocked on {subject}{}", within(&gist.place)))
         }
         FindingKind::WaitFor => time(&format!("blocked because of {}, directly or through other locks", gist.awaited)),
         FindingKind::Waiting | FindingKind::Straggler => time(&gist.waiting(subject)),
         FindingKind::Pinned => {
             let by = if subject.is_empty() { String::new() } else { format!(", mostly by {subject}") };
-            format!("Virtual threads kept their carriers while they parked, for {amount}: they were pinned{by}.")
+            // The time of carriers is no part of the thread time.
+            let of_carriers = finding
+                .share
+                .map_or_else(String::new, |part| format!(" ({} of the time of the carrier threads)", percent(part)));
+            let amount = DurationNs(finding.cost_ns);
+            format!("Virtual threads kept their carriers while they parked, for {amount}{of_carriers}: they were pinned{by}.")
         }
         FindingKind::Pauses => format!("Pauses of {} took {amount}.", gist.awaited),
         FindingKind::Environment => time("waiting for a CPU"),
@@ -255,5 +264,19 @@ mod tests {
         let hint = "To see in which methods, record with `-e lock,steal,wall`.";
         assert!(asleep.text(0.9, &settings("monitor,park,steal,cpu")).ends_with(hint));
         assert!(asleep.text(0.9, &settings("monitor,park,steal,wall")).ends_with("I/O or native code."));
+    }
+
+    #[test]
+    fn whose_threads_lacked_cpus_is_asked_what_they_executed() {
+        let said = |events: &str| {
+            let lack = Finding { kind: FindingKind::Environment, cost_ns: 50, ..Finding::default() };
+            let mut report = Report { findings: vec![lack], ..Report::default() };
+            report.ledger = Ledger { total_ns: 100, ..Ledger::default() };
+            report.recording.settings = vec![("events".to_owned(), events.to_owned())];
+            verdict(&report)
+        };
+        let hint = " To see in which methods they ran, record with `-e lock,steal,cpu`.";
+        assert!(said("monitor,park,steal").ends_with(hint), "{}", said("monitor,park,steal"));
+        assert!(said("monitor,park,steal,cpu").ends_with("waiting for a CPU."), "{}", said("monitor,park,steal,cpu"));
     }
 }

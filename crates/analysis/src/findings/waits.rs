@@ -2,8 +2,9 @@
 //! results, permits, queues that are full or empty. Threads that wait for work
 //! are left out.
 
-use super::locks::{caller, full, ranked, short};
-use super::seen::{Doing, Doings};
+use super::callers::{caller_elsewhere, of_application};
+use super::locks::{full, ranked, short};
+use super::seen::{Doing, Doings, OFTEN};
 use super::words::{begun, code, count, grouped, is_group, percent, was};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -13,7 +14,7 @@ use crate::meanwhile::Seen;
 use crate::names::{NameId, Names, PathFrame, PathId, TextId, NO_OBJECT};
 use crate::park::Synchronizer;
 use crate::report::{Evidence, Finding, FindingKind, FindingStack};
-use crate::returned::{class, had, in_common, Returned};
+use crate::returned::{had, in_common, Returned};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
 use crate::wait_class::is_giving;
@@ -170,6 +171,61 @@ pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchro
     SeenIn { did, gist, stacks: group.stacks(names), called: group.called(names) }
 }
 
+/// What the owner of a lock waited for meanwhile.
+pub(super) struct OfOwner {
+    /// ``in `Orders.price` for a result``.
+    pub waited: String,
+    /// What was waited for: `a result`.
+    pub awaited: String,
+    /// What those did that it waited for, in a sentence.
+    pub did: Option<String>,
+    /// The same for the verdict.
+    pub mostly: Option<String>,
+}
+
+/// What threads mostly waited for in this method and what it called, if they can have owned a lock meanwhile: one after
+/// the other for each of so many `locks`, and for at least so long.
+pub(super) fn of_owner(
+    owner: NameId,
+    (locks, least_ns): (u64, u64),
+    range_ns: u64,
+    (analysis, grounds): (&Analysis, &Grounds<'_>),
+) -> Option<OfOwner> {
+    let names = &analysis.names;
+    let is_in_owner = |path: PathId| names.frames(path).iter().any(|frame| frame.name == owner);
+    let mut grouped: FxHashMap<(TextId, NameId, Synchronizer), Group> = FxHashMap::default();
+    for (place, site) in analysis.waits.sites().iter().enumerate() {
+        let method = site.method.filter(|_| site.path.is_some_and(is_in_owner) && !grounds.classes.is_idle(place));
+        let Some(method) = method else { continue };
+        let group = grouped.entry((site.class, method, site.synchronizer)).or_default();
+        group.entry = grounds.classes.get(place);
+        group.add(site);
+        group.add_seen(analysis, site);
+    }
+    let all: u64 = grouped.values().map(|group| group.total).sum();
+    let ((_, method, _), group) = ranked(&grouped, |group| group.total).first().copied()?;
+    let is_it =
+        share(group.total, all) >= MOST_OF && group.total >= least_ns && group.total <= range_ns.saturating_mul(locks);
+    if !is_it {
+        return None;
+    }
+    let mut others = group.others(analysis, grounds).0.map(|(others, _)| others);
+    if let Some(others) = others.as_mut().filter(|others| others.own.is_none()) {
+        // One after the other: the time in which somebody waited is the sum.
+        others.doings.compare_with(group.total);
+    }
+    let awaited = group.what_for(names);
+    let by = group.ended_by_group();
+    let most = ranked(&by, |ns| *ns).first().filter(|(_, ns)| share(**ns, group.total) >= MOST_OF).copied();
+    let ended = most.map(|(by, _)| format!("{} ended these waits.", begun_by(&code(&names.group_or_thread(*by)))));
+    Some(OfOwner {
+        waited: format!("in {} for {awaited}", code(&short(*method, names))),
+        did: others.as_ref().and_then(Others::text).or_else(|| ended.clone()),
+        mostly: others.as_ref().and_then(|others| others.mostly(&awaited)).or(ended),
+        awaited,
+    })
+}
+
 /// The same, from which on the waiters give each other what they wait for.
 const BY_OWN: f64 = 0.3;
 /// Part of the waited time that threads ended, from which on it is said what they did.
@@ -278,17 +334,8 @@ impl Group {
             return None;
         }
         let from = self.called(names).map_or_else(String::new, |called| format!(", {called},"));
-        let said = |others: Others| others.text().map(|did| (others, did));
-        let direct = self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(others.group));
-        // Who was mostly idle itself got from others what it passed on.
-        let is_idle = || direct.as_ref().is_none_or(|others| !others.doings.are_of_half() || others.doings.are_idle());
-        let (behind, passes_on) = if is_idle() { self.behind(analysis, grounds) } else { None }.unzip();
-        let direct = behind.or(direct).and_then(said);
-        // What those did that had it says more than who woke a helper.
-        let woken = if direct.is_none() { self.helper(analysis, grounds) } else { None };
-        let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
-        let (others, did) = direct.or_else(by_helper).unzip();
-        let woken = passes_on.or_else(|| woken.filter(|_| did.is_none()));
+        let (others, woken) = self.others(analysis, grounds);
+        let (others, did) = others.unzip();
         let by_thread = self.threads.iter().map(|(thread, ns)| (*thread, *ns));
         let part = part_of_active((self.total, lives.active_ns), by_thread, names);
         let mut text = format!(
@@ -331,6 +378,24 @@ impl Group {
         })
     }
 
+    /// What those did that others waited for, with the sentence that says it; else, or behind it, who woke the helper that
+    /// ended the waits.
+    fn others(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> (Option<(Others, String)>, Option<Helper>) {
+        let names = &analysis.names;
+        let said = |others: Others| others.text().map(|did| (others, did));
+        let direct = self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(others.group));
+        // Who was mostly idle itself got from others what it passed on.
+        let is_idle = || direct.as_ref().is_none_or(|others| !others.doings.are_of_half() || others.doings.are_idle());
+        let (behind, passes_on) = if is_idle() { self.behind(analysis, grounds) } else { None }.unzip();
+        let direct = behind.or(direct).and_then(said);
+        // What those did that had it says more than who woke a helper.
+        let woken = if direct.is_none() { self.helper(analysis, grounds) } else { None };
+        let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
+        let others = direct.or_else(by_helper);
+        let woken = passes_on.or_else(|| woken.filter(|_| others.is_none()));
+        (others, woken)
+    }
+
     /// `others` is what is said of those that were waited for.
     fn gist(&self, method: NameId, others: Option<&Others>, names: &Names) -> Gist {
         let groups = self.own_groups(names);
@@ -338,16 +403,10 @@ impl Group {
             (1, Some(group), Some(thread)) => Gist::who(self.threads.len(), &names.thread_text(*thread), group),
             _ => String::new(),
         };
-        let (awaited, place) = (self.what_for(names), code(&short(self.place(method, names), names)));
+        let place = self.path().and_then(|path| of_application(path, names)).unwrap_or(method);
+        let (awaited, place) = (self.what_for(names), code(&short(place, names)));
         let did = others.and_then(|others| others.mostly(&awaited));
         Gist { who, awaited, place, meanwhile: did.unwrap_or_default() }
-    }
-
-    /// The method of the application that waits, though perhaps in a library.
-    fn place(&self, method: NameId, names: &Names) -> NameId {
-        let frames = self.path().map(|path| names.frames(path)).unwrap_or_default();
-        let plumbing = names.plumbing(&frames);
-        frames.iter().map(|frame| frame.name).find(|name| !names.is_part_of(plumbing, *name)).unwrap_or(method)
     }
 
     fn path(&self) -> Option<PathId> {
@@ -622,8 +681,9 @@ impl Group {
         }
         let (group, mut doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
         let own = own.contains(names.text(group)).then_some(whose);
-        // Their own threads are looked at only while they have it; others may be idle for most of the time.
-        if own.is_none() {
+        // Others may be idle for most of the time. Their own threads are looked at only while they have it: where that was
+        // seldom, threads waited for something else, such as a permit that nobody returns.
+        if own.is_none() || share(doings.ns(), self.longest_ns()) < OFTEN {
             doings.compare_with(self.longest_ns());
         }
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
@@ -665,6 +725,14 @@ impl Group {
     }
 }
 
+/// Who, where a sentence begins: ``Threads `exec-*` ``, `` `exec-7` ``.
+fn begun_by(who: &str) -> String {
+    if is_group(who) {
+        return format!("Threads {who}");
+    }
+    who.to_owned()
+}
+
 /// Where only threads of this group wait for work.
 fn idle_sites<'a>(group: TextId, analysis: &'a Analysis, grounds: &'a Grounds<'_>) -> impl Iterator<Item = &'a Site> {
     let names = &analysis.names;
@@ -699,29 +767,4 @@ fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
     let Some(helper) = woken else { return text };
     text += &format!(". {} wakes {}", helper.woken_by, helper.name);
     text
-}
-
-/// The nearest caller in another class, which says more than the next method
-/// of the same machinery; in a library or the JDK, the application's that called it. With the words
-/// for how it was called.
-fn caller_elsewhere(path: PathId, names: &Names) -> Option<(&'static str, String)> {
-    let frames = names.frames(path);
-    let at = names.skip_machinery(&frames);
-    let first = frames.get(at)?.name;
-    let own = class(first, names);
-    let plumbing = names.plumbing(&frames);
-    let is_called_for = names.is_part_of(plumbing, first);
-    let is_elsewhere = |frame: &&PathFrame| match is_called_for {
-        true => !names.is_part_of(plumbing, frame.name),
-        false => class(frame.name, names) != own,
-    };
-    let Some((between, frame)) = frames[at + 1..].iter().enumerate().find(|(_, frame)| is_elsewhere(frame)) else {
-        return caller(path, names).map(|from| ("called from", from));
-    };
-    let called = match (between, is_called_for) {
-        (0, _) => "called from",
-        (_, true) => "called through a library from",
-        (_, false) => "called indirectly from",
-    };
-    Some((called, short(frame.name, names)))
 }

@@ -10,6 +10,9 @@ use serde::Serialize;
 /// Contexts that a report names at most.
 const MOST_PATHS: usize = 100;
 
+/// Methods in which a thread waits for another one: events show that.
+const WAITS: [&str; 2] = ["java.lang.Object.wait", "jdk.internal.misc.Unsafe.park"];
+
 /// Execution samples. Shares are parts of the samples of running threads: of
 /// their time, or where samples do not say what time they stand for, of their
 /// number.
@@ -39,6 +42,10 @@ pub struct SampleReport {
     pub methods: Vec<SampledMethod>,
     /// Calling contexts with most time of their own.
     pub stacks: Vec<SampledPath>,
+    /// The same of samples of waiting threads, without those in waits that events show: threads in sleep, I/O or native
+    /// code, and blocked ones.
+    #[serde(skip)]
+    pub off_cpu: Vec<SampledPath>,
 }
 
 /// A method in samples.
@@ -199,7 +206,15 @@ impl Samples {
             without_stack: counts.without_stack,
             methods: flat(&tree),
             stacks: hot_paths(&tree, MOST_PATHS),
+            off_cpu: self.off_cpu(names),
         })
+    }
+
+    fn off_cpu(&self, names: &Names) -> Vec<SampledPath> {
+        let is_wait = |frame: &String| WAITS.iter().any(|wait| frame.starts_with(wait));
+        let mut paths = hot_paths(&self.waiting_tree(names), MOST_PATHS);
+        paths.retain(|path| !path.stack.iter().any(is_wait));
+        paths
     }
 }
 

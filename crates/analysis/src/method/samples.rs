@@ -112,6 +112,11 @@ impl Samples {
         self.tree.total(WAITING)
     }
 
+    /// The tree of what waiting threads were in.
+    pub fn waiting_tree(&self, names: &Names) -> CallTree {
+        self.tree.to_call_tree(&[WAITING], names).0
+    }
+
     /// The tree of a measure, and where each context went.
     pub fn to_call_tree(&self, measure: Measure, names: &Names) -> (CallTree, Vec<u32>) {
         self.tree.to_call_tree(lanes(measure, self.counts.runnable > 0), names)

@@ -67,24 +67,22 @@ impl Waiting {
 
     /// Two threads are blocked on a lock for `ms` each.
     fn lock(&mut self, ms: u64) {
-        let lock = LockId(2);
+        self.lock_in(ms, 3);
+    }
+
+    /// The same, with this call chain.
+    fn lock_in(&mut self, ms: u64, chain: u64) {
+        let (lock, chain) = (LockId(2), ChainId(chain));
         for (seq, thread) in [(1, 7), (2, 8)] {
             let (seq, thread, owner) = (Seq(seq), ThreadId(thread), ThreadId(9));
-            let enter = MonitorEnter { time: at(0), thread, lock, seq, owner, chain: ChainId(3) };
+            let enter = MonitorEnter { time: at(0), thread, lock, seq, owner, chain };
             self.events.push(Event::MonitorEnter(enter));
         }
-        let exit = MonitorExit {
-            time: at(ms),
-            thread: ThreadId(9),
-            lock,
-            seq: Seq(3),
-            chain: ChainId(3),
-            ..Default::default()
-        };
+        let exit = MonitorExit { time: at(ms), thread: ThreadId(9), lock, seq: Seq(3), chain, ..Default::default() };
         self.events.push(Event::MonitorExit(exit));
         for (seq, thread) in [(4, 7), (5, 8)] {
             let (time, start, seq, thread) = (at(ms), at(0), Seq(seq), ThreadId(thread));
-            let entered = MonitorEntered { time, start, thread, lock, seq, chain: ChainId(3), ..Default::default() };
+            let entered = MonitorEntered { time, start, thread, lock, seq, chain, ..Default::default() };
             self.events.push(Event::MonitorEntered(entered));
         }
     }
@@ -332,6 +330,30 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
 }
 
+/// Permits that are not returned: those that had one at the beginning are not what threads wait for.
+#[test]
+fn what_they_did_that_seldom_had_one_is_not_what_others_waited_for() {
+    let verdict = |seen_ms: u64| {
+        let mut waiting = exhausted();
+        let with = "java.lang.Thread.sleep com.acme.Remote.call com.acme.Db.handleRequest com.acme.Server.run";
+        defined(&mut waiting, &[(7, with)]);
+        (0..20).for_each(|sample| seen(&mut waiting, 1 + sample % 6, 100 + sample, 7));
+        waiting.events.iter_mut().for_each(|event| {
+            with_the_root_of_waits(event);
+            if let Event::OwnerSample(seen) = event {
+                seen.sample.weight = DurationNs(seen_ms * MS / 20);
+            }
+        });
+        let report = waiting.report();
+        (report.verdict, report.findings[0].text.clone())
+    };
+    let said = "The threads they waited for were mostly in `Thread.sleep`, called from `Remote.call`.";
+    assert!(verdict(300).0.ends_with(said), "{:?}", verdict(300));
+    let (verdict, text) = verdict(60);
+    assert!(!verdict.contains("Thread.sleep"), "{verdict}");
+    assert!(text.contains("(20 samples, which cover 10 % of the time)"), "{text}");
+}
+
 /// What a few did that ended waits says nothing of the many others that did.
 #[test]
 fn what_a_minority_did_is_not_said() {
@@ -533,6 +555,69 @@ fn of_waits_in_a_library_the_application_that_called_it_is_named() {
     assert!(of_library.contains("Waiting threads were woken by `Weather.ask` in `exec-*` ("), "{of_library}");
     let of_application = text("com.acme.http");
     assert!(of_application.contains("in `Future.get`, called from `Pool.lease`"), "{of_application}");
+}
+
+/// A chain that is renumbered, so that it can stand beside those of [`Waiting::new`].
+fn one_more_chain(waiting: &mut Waiting, frames: &str) {
+    let mut naming = Naming::new();
+    naming.chain(4, frames, 1);
+    waiting.events.extend(naming.events.into_iter().map(|event| renumbered(event, 1_000)));
+}
+
+#[test]
+fn of_a_lock_in_a_library_the_application_that_called_it_is_named() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let print = "java.io.PrintStream.writeln java.io.PrintStream.println com.acme.Access.log com.acme.Server.handle";
+    one_more_chain(&mut waiting, &format!("{print} java.lang.Thread.run"));
+    waiting.lock_in(600, 4);
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    assert!(text.contains("blocked on `Small.lock` in `Access.log`. `PrintStream.writeln` owned it"), "{text}");
+    assert!(text.contains("called through a library from `Access.log` in thread `other`"), "{text}");
+    assert!(report.verdict.contains("blocked on `Small.lock` in `Access.log`. "), "{}", report.verdict);
+    let mut of_application = Waiting::new(POOL, RETURN);
+    of_application.lock(600);
+    let verdict = of_application.report().verdict;
+    assert!(verdict.contains("blocked on `Small.lock`. "), "{verdict}");
+}
+
+#[test]
+fn what_the_owner_of_a_lock_waited_for_is_in_its_finding() {
+    // One result after the other, while two threads are blocked on the owner's lock.
+    let verdict_of = |wait_ms: u64| {
+        let asks = "j.FutureTask.get com.acme.Small.update com.acme.Server.handle com.acme.Server.serve \
+                    com.acme.Server.work com.acme.Server.run java.lang.Thread.run";
+        let mut waiting = Waiting::new(asks, "j.FutureTask.run com.acme.Journal.run java.lang.Thread.run");
+        let defined = waiting.events.len();
+        waiting.lock(600);
+        let (enters, releases): (Vec<Event>, Vec<Event>) =
+            waiting.events.split_off(defined).into_iter().partition(|event| matches!(event, Event::MonitorEnter(_)));
+        waiting.events.extend(enters);
+        for task in 100..125 {
+            let begin = 23 * (task - 99);
+            waiting.events.push(lock(task, "java.util.concurrent.FutureTask", task as u32, ""));
+            let first = waiting.events.len();
+            waiting.wait(9, begin, begin + wait_ms, Some(1));
+            for event in waiting.events.iter_mut().skip(first) {
+                match event {
+                    Event::ParkBegin(park) => park.blocker = LockId(task),
+                    Event::Park(park) => park.blocker = LockId(task),
+                    _ => {}
+                }
+            }
+        }
+        waiting.events.extend(releases);
+        let report = waiting.report();
+        (report.findings[0].text.clone(), report.verdict)
+    };
+    let (text, verdict) = verdict_of(20);
+    let by = "`exec-1` ended these waits.";
+    let waited = format!("its owner was itself blocked or waiting, mostly in `Small.update` for a result. {by}");
+    assert!(text.ends_with(&waited), "{text}");
+    let waited = format!("owned it for 100 % of that time, mostly waiting for a result itself. {by}");
+    assert!(verdict.ends_with(&waited), "{verdict}");
+    let (text, verdict) = verdict_of(1);
+    assert!(!text.contains("waiting") && !verdict.contains("waiting"), "{text} {verdict}");
 }
 
 /// A thread that waits on a new object each time waits for that one thing.
