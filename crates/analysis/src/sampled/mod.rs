@@ -201,10 +201,9 @@ impl Sampled {
         }
         self.waiting += 1;
         // Its contentions lie anywhere since those were shared out that came before, and not one behind
-        // the other at the end. A thread is in one at a time: the first may have begun earlier.
+        // the other at the end.
         let sampling = self.schedules.all().first().map_or(TimeNs(0), Schedule::from);
-        let one_by_one = TimeNs(sum.time.0.saturating_sub(sum.total_ns));
-        sum.start = self.since.max(sampling).max(born).min(one_by_one);
+        sum.start = self.since.max(sampling).max(born).min(sum.time);
         self.latest_sum = self.latest_sum.max(sum.time);
         let key = Key { how, lock: sum.lock };
         self.sums.entry(key).or_default().push(sum);

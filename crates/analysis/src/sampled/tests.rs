@@ -130,19 +130,6 @@ fn instants_are_counted_once_in_whatever_order_they_come() {
     assert_eq!((instants.count, instants.recent.len()), (1_000_000, RECENT));
 }
 
-/// What ended soon after the sums before began earlier than those: a thread is not blocked twice at a time.
-#[test]
-fn a_sum_covers_no_less_time_than_its_contentions_took() {
-    let mut sampled = sampling();
-    sampled.keep(Sum { time: TimeNs(8_000), ..sum(5, 1, 1, 500) }, TimeNs(0));
-    seen(&mut sampled, 5, 1, 71, 300.0);
-    sampled.share_out(TimeNs(9_000), |_| TimeNs(u64::MAX), class);
-    sampled.keep(Sum { time: TimeNs(9_200), ..sum(5, 1, 1, 2_000) }, TimeNs(0));
-    seen(&mut sampled, 5, 1, 71, 300.0);
-    let shares = sampled.share_out(TimeNs(9_200), |_| TimeNs(u64::MAX), class);
-    assert_eq!((shares[0].sum.start, shares[0].sum.time), (TimeNs(7_200), TimeNs(9_200)));
-}
-
 /// A thread that has many locks sends sums early: when their contentions were is known no better for that.
 #[test]
 fn sums_cover_the_time_since_those_before_but_not_after_the_end_of_their_thread() {
