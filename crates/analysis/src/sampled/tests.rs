@@ -130,6 +130,20 @@ fn instants_are_counted_once_in_whatever_order_they_come() {
     assert_eq!((instants.count, instants.recent.len()), (1_000_000, RECENT));
 }
 
+/// The threads of a group are blocked for longer together than time has passed.
+#[test]
+fn a_sum_of_many_threads_covers_the_time_since_those_before() {
+    let mut sampled = sampling();
+    sampled.keep(Sum { time: TimeNs(8_000), ..sum(5, 1, 1, 500) }, TimeNs(0));
+    seen(&mut sampled, 5, 1, 71, 300.0);
+    sampled.share_out(TimeNs(9_000), |_| TimeNs(u64::MAX), class);
+    sampled.keep(Sum { time: TimeNs(9_200), ..sum(5, 1, 400, 50_000) }, TimeNs(0));
+    seen(&mut sampled, 5, 1, 71, 300.0);
+    let shares = sampled.share_out(TimeNs(10_000), |_| TimeNs(u64::MAX), class);
+    assert_eq!((shares[0].sum.start, shares[0].sum.time), (TimeNs(9_000), TimeNs(10_000)));
+    assert_eq!(shares.iter().map(|share| share.sum.total_ns).sum::<u64>(), 50_000);
+}
+
 /// A thread that has many locks sends sums early: when their contentions were is known no better for that.
 #[test]
 fn sums_cover_the_time_since_those_before_but_not_after_the_end_of_their_thread() {
