@@ -46,7 +46,7 @@ use std::sync::Arc;
 /// assert_eq!(report.contentions, 0);
 /// ```
 ///
-/// [`Analysis::snapshot`] tells the state of a recording that goes on, without ending it.
+/// [`Analysis::snapshot`] reports the state so far, without ending it.
 #[derive(Debug)]
 pub struct Analysis {
     pub(crate) options: Options,

@@ -5,13 +5,12 @@
 //! A block that is larger than the whole limit is refused here.
 #![allow(unsafe_code)] // an allocator is
 
+use crate::failure::Failure;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Write};
 use std::process;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The exit code of a command that fails.
-const FAILED: i32 = 1;
 const REFUSED: &[u8] = b"headway-fleet: the query needs more memory at once than --memory allows: a function makes a \
     very large value. Make it smaller, or raise --memory\n";
 
@@ -48,7 +47,7 @@ fn refuse() -> ! {
     bound(usize::MAX);
     // If nobody reads it, the exit code says that it failed.
     let _ = io::stderr().write_all(REFUSED);
-    process::exit(FAILED)
+    process::exit(Failure::Failed(String::new()).code().into())
 }
 
 // SAFETY: every call is passed on as it is.
