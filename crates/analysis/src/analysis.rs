@@ -276,6 +276,11 @@ impl Analysis {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
                 if in_range && self.accepts(sample.thread) {
                     self.samples.add(sample, &mut self.names);
+                    let is_waiting = sample.state == SampleState::Waiting;
+                    // Those by the wall clock see running threads beside those of CPU time.
+                    if sample.state != SampleState::Runnable {
+                        self.accounts.sampled(sample.thread, sample.weight.0, is_waiting);
+                    }
                 }
                 self.owners.sample(sample);
             }

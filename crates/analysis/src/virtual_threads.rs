@@ -135,12 +135,6 @@ pub(crate) struct VirtualThreads {
     pub folded: u64,
 }
 
-/// True for the carriers of the VM's own scheduler. Its timer (JDK 25) is in their
-/// group and carries nothing.
-fn is_carrier(names: &Names, thread: ThreadId) -> bool {
-    names.thread(thread).is_some_and(|def| &*def.group == "CarrierThreads" && !def.name.ends_with("-delayScheduler"))
-}
-
 impl VirtualThreads {
     pub fn new(bound: usize) -> VirtualThreads {
         VirtualThreads { bound, ..VirtualThreads::default() }
@@ -194,15 +188,15 @@ impl VirtualThreads {
     /// Parks of carriers: when they are idle.
     pub fn park(&mut self, event: &Event, range: Range, names: &Names) {
         match event {
-            Event::ParkBegin(e) if is_carrier(names, e.thread) => {
+            Event::ParkBegin(e) if names.is_carrier(e.thread) => {
                 self.idle.entry(e.thread).or_default().since = Some(e.time);
             }
-            Event::Park(e) if is_carrier(names, e.thread) => {
+            Event::Park(e) if names.is_carrier(e.thread) => {
                 let idle = self.idle.entry(e.thread).or_default();
                 idle.since = None;
                 idle.ns += range.clip(e.start, e.time).map_or(0, |(from, to)| to.since(from).0);
             }
-            Event::ShortParks(e) if is_carrier(names, e.thread) => {
+            Event::ShortParks(e) if names.is_carrier(e.thread) => {
                 let inside = range.clip(e.time - e.total, e.time).is_some();
                 self.idle.entry(e.thread).or_default().ns += if inside { e.total.0 } else { 0 };
             }
@@ -219,7 +213,7 @@ impl VirtualThreads {
     pub fn report(&self, names: &Names, threads: &Threads, range: Range) -> Option<VirtualThreadsReport> {
         let carriers: Vec<(ThreadId, (TimeNs, TimeNs))> = threads
             .ids()
-            .filter(|thread| is_carrier(names, *thread))
+            .filter(|thread| names.is_carrier(*thread))
             .filter_map(|thread| Some((thread, threads.span(thread, range)?)))
             .collect();
         if self.mounts == 0 && self.pinned == 0 && carriers.is_empty() {

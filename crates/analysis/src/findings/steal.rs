@@ -35,7 +35,11 @@ enum Cause {
 /// The group of application threads that lost most, and why.
 pub(super) fn find(report: &Report) -> Vec<Finding> {
     let Some(steal) = &report.steal else { return Vec::new() };
-    let group = steal.groups.iter().filter(|group| !group.is_service).max_by_key(|group| lost_ns(&group.totals));
+    let group = steal
+        .groups
+        .iter()
+        .filter(|group| !group.is_service || group.is_carrier)
+        .max_by_key(|group| lost_ns(&group.totals));
     // Of threads that have nothing to do it does not matter when they run.
     let busy_ns = report.ledger.total_ns - report.ledger.ns(EntryKind::WaitWork);
     let matters = |totals: &Totals| lost_ns(totals) as f64 >= LOST * busy_ns as f64;
@@ -86,10 +90,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     let mut text = format!(
         "{} waited {}{} for a CPU and ran for {}: {}",
-        match group.threads {
-            1 => format!("Thread {}", code(&group.one)),
-            _ => format!("Threads {}", code(&group.name)),
-        },
+        who(group),
         DurationNs(lost_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
@@ -109,15 +110,20 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         kind: FindingKind::Environment,
         text,
         subject: code(&group.name),
-        gist: Gist {
-            who: Gist::who(usize::try_from(group.threads).unwrap_or(usize::MAX), &group.one, &group.name),
-            ..Gist::default()
-        },
+        gist: Gist { who: who(group), ..Gist::default() },
         details,
         cost_ns: lost_ns(totals),
         share: part,
         evidence,
         ..Finding::default()
+    }
+}
+
+/// Whose time it was: what carriers lack, their virtual threads do.
+fn who(group: &Named) -> String {
+    match group.is_carrier {
+        true => "Virtual threads".to_owned(),
+        false => Gist::who(usize::try_from(group.threads).unwrap_or(usize::MAX), &group.one, &group.name),
     }
 }
 

@@ -92,7 +92,10 @@ pub(super) fn verdict(report: &Report) -> String {
     }
     let spent = ELSEWHERE.iter().map(|elsewhere| (part(ledger_ns(ledger, elsewhere.kinds)), elsewhere));
     let none = match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
-        Some((spent, elsewhere)) => elsewhere.text(spent, &report.recording.settings),
+        Some((spent, elsewhere)) => match not_recorded(&report.recording.settings) {
+            Some(more) => return with_never_woken(report, format!("{} {more}", elsewhere.sentence(spent))),
+            None => elsewhere.text(spent, &report.recording.settings),
+        },
         None => format!(": no lock, wait or lack of CPU costs {} of the active thread time or more.", percent(MATTERS)),
     };
     with_never_woken(report, report.selection.no_bottleneck(&none))
@@ -107,14 +110,49 @@ fn with_never_woken(report: &Report, said: String) -> String {
 
 /// No lock and no wait matters, but what is known is the smaller part.
 fn mostly_unknown(report: &Report, unknown: f64) -> String {
-    let is_default = ["monitor", "park", "steal"].iter().all(|event| records(&report.recording.settings, event));
-    let more = if is_default { "" } else { " To see more, record with `-e lock,steal` (the default)." };
-    format!(
-        "For {} of the active thread time, it is not known what threads did. No lock or wait is known to cost {} of it \
-         or more.{more}",
-        percent(unknown),
-        percent(MATTERS),
-    )
+    let settings = &report.recording.settings;
+    let said = format!("For {} of the active thread time, it is not known what threads did.", percent(unknown));
+    if let Some(missing) = not_recorded(settings) {
+        return format!("{said} {missing}");
+    }
+    let is_default = ["monitor", "park", "steal"].iter().all(|event| records(settings, event));
+    let more = match is_default {
+        true => String::new(),
+        false => format!(" To see more, record with `{}` (the default{}).", default_and(settings), also(settings)),
+    };
+    format!("{said} No lock or wait is known to cost {} of it or more.{more}", percent(MATTERS))
+}
+
+/// The default recording's events, with CPU samples where there are some.
+fn default_and(settings: &[(String, String)]) -> &'static str {
+    if records(settings, "cpu") {
+        "-e lock,steal,cpu"
+    } else {
+        "-e lock,steal"
+    }
+}
+
+/// What of [`default_and`] is beyond the default.
+fn also(settings: &[(String, String)]) -> &'static str {
+    if records(settings, "cpu") {
+        " and CPU samples"
+    } else {
+        ""
+    }
+}
+
+/// That locks or waits were not recorded: nothing can be said of them. `None` where they were.
+fn not_recorded(settings: &[(String, String)]) -> Option<String> {
+    let recorded = |event| records(settings, event);
+    let is_known = settings.iter().any(|(name, _)| name == "events");
+    let missing = match (recorded("monitor"), recorded("park")) {
+        _ if !is_known => return None,
+        (true, true) => return None,
+        (true, false) => "Parks, and so locks and waits of `java.util.concurrent`, were not recorded",
+        (false, true) => "Monitors (`synchronized` and `Object.wait`) were not recorded",
+        (false, false) => "Locks and waits were not recorded",
+    };
+    Some(format!("{missing}. To see them, record with `{}`.", default_and(settings)))
 }
 
 /// What is `said` of the first finding, about a lock or a wait, with what else costs as much.
@@ -183,7 +221,7 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
 /// Where threads can spend most of their active time although no lock and no wait matters.
 struct Elsewhere {
     kinds: &'static [EntryKind],
-    /// How that is said of the share `{}`, after "No bottleneck".
+    /// How that is said of the share `{}`.
     saying: &'static str,
     /// The event that shows in which methods.
     event: &'static str,
@@ -192,19 +230,24 @@ struct Elsewhere {
 const ELSEWHERE: [Elsewhere; 2] = [
     Elsewhere {
         kinds: &[EntryKind::Cpu],
-        saying: " in locks or waits. Threads executed code for {} of the active thread time.",
+        saying: "Threads executed code for {} of the active thread time.",
         event: "cpu",
     },
     Elsewhere {
         kinds: &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        saying: " in locks or waits. Threads spent {} of the active thread time in sleep, I/O or native code.",
+        saying: "Threads spent {} of the active thread time in sleep, I/O or native code.",
         event: "wall",
     },
 ];
 
 impl Elsewhere {
+    fn sentence(&self, spent: f64) -> String {
+        self.saying.replacen("{}", &percent(spent), 1)
+    }
+
+    /// What follows "No bottleneck".
     fn text(&self, spent: f64, settings: &[(String, String)]) -> String {
-        let text = self.saying.replacen("{}", &percent(spent), 1);
+        let text = format!(" in locks or waits. {}", self.sentence(spent));
         match records(settings, self.event) {
             true => text,
             false => format!("{text} To see in which methods, record with `-e lock,steal,{}`.", self.event),

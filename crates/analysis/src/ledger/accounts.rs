@@ -20,12 +20,22 @@ pub(crate) struct Account {
     pub parked: u64,
     /// Of all these, time in which the VM was paused.
     pub paused: u64,
+    /// CPU time that samples stand for. Samples see a thread whatever its events say, so this and the next
+    /// are no part of [`Account::own`].
+    pub sampled_cpu: u64,
+    /// Time of waiting, of whatever kind, that samples stand for.
+    pub sampled_waiting: u64,
 }
 
 impl Account {
     /// Time that the thread's events account for.
     pub fn own(&self) -> u64 {
         self.blocked + self.left_out + self.waited + self.parked
+    }
+
+    /// Time of sleep, I/O or native code: waiting that samples saw and no event accounts for.
+    pub fn sampled_off_cpu(&self) -> u64 {
+        self.sampled_waiting.saturating_sub(self.own())
     }
 }
 
@@ -108,6 +118,13 @@ impl Accounts {
         } else {
             // A pause in it counts as one outside of it.
             self.folded += 1;
+        }
+    }
+
+    /// A sample of the thread stands for so long on a CPU, or of waiting.
+    pub fn sampled(&mut self, thread: ThreadId, ns: u64, is_waiting: bool) {
+        if let Some(account) = self.account(thread) {
+            *if is_waiting { &mut account.sampled_waiting } else { &mut account.sampled_cpu } += ns;
         }
     }
 

@@ -46,21 +46,27 @@ pub(crate) fn assemble(
     let mut sums = Sums::default();
     let lives_unknown = !analysis.knows_lives();
     let mut ledger = Ledger { lives_unknown, cpu_users: steal.map(cpu_users), ..Ledger::default() };
+    // Samples of other tools do not say what CPU time they stand for.
+    let samples = steal.is_none() && !analysis.recording.as_ref().is_some_and(|info| analysis.is_foreign(info));
     // How much of a thread's life was measured.
     let covered = steal.map_or(0.0, |steal| share(steal.covered_ns, range.to.since(range.from).0).min(1.0));
     let (mut life, mut blocked, mut waited) = (0, 0, 0);
     for thread in analysis.threads.ids() {
         let who = who(analysis, thread);
         let account = analysis.accounts.get(thread);
+        let sampled_cpu = if samples { account.sampled_cpu } else { 0 };
         match who {
             Who::LeftOut => continue,
             Who::Carrier => {
-                let spent = Spent::of(analysis, thread, u64::MAX);
+                let spent = Spent::of(analysis, thread, u64::MAX).or_sampled(sampled_cpu);
                 spent.add_to(&mut sums);
                 life += spent.total();
                 continue;
             }
-            Who::Virtual => life += account.own(),
+            Who::Virtual => {
+                sums.add(EntryKind::Cpu, sampled_cpu, Quality::Estimated);
+                life += account.own() + sampled_cpu;
+            }
             Who::Platform if lives_unknown => life += account.own(),
             Who::Platform => {
                 let Some((start, end)) = analysis.threads.span(thread, range) else { continue };
@@ -71,17 +77,20 @@ pub(crate) fn assemble(
                 let pauses = analysis.replays.monitors.pauses().within(start, end).0.saturating_sub(account.paused);
                 sums.add(EntryKind::Pause, pauses.min(rest), Quality::Exact);
                 rest -= pauses.min(rest);
-                let spent = Spent::of(analysis, thread, rest);
+                let spent = Spent::of(analysis, thread, rest).or_sampled(sampled_cpu.min(rest));
                 spent.add_to(&mut sums);
                 rest -= spent.total();
-                let off_cpu = (rest as f64 * covered) as u64;
+                let off_cpu = match samples {
+                    true => account.sampled_off_cpu().min(rest),
+                    false => (rest as f64 * covered) as u64,
+                };
                 sums.add(EntryKind::OffCpu, off_cpu, Quality::Estimated);
                 sums.add(EntryKind::Unknown, rest - off_cpu, Quality::Exact);
             }
         }
         // Short contentions are left out of all sums about locks, but their threads did nothing else meanwhile.
         sums.add(EntryKind::LockUnknown, account.left_out, Quality::Exact);
-        ledger.threads += u64::from(account.own() > 0 || who == Who::Platform);
+        ledger.threads += u64::from(account.own() + sampled_cpu > 0 || who == Who::Platform);
         blocked += account.blocked;
         waited += account.waited;
     }
@@ -143,6 +152,14 @@ impl Spent {
         let throttled = take(totals.throttled_ns);
         let run_queue = take(ready - totals.throttled_ns);
         Spent { cpu, run_queue, throttled, steal: take(totals.steal_ns) }
+    }
+
+    /// The CPU time that samples stand for, where none was measured.
+    fn or_sampled(self, cpu: u64) -> Spent {
+        match self.total() {
+            0 => Spent { cpu, ..self },
+            _ => self,
+        }
     }
 
     fn total(&self) -> u64 {
@@ -207,7 +224,7 @@ fn cpu_users(steal: &StealReport) -> CpuUsers {
         let begins = |list: &[&str]| list.iter().any(|prefix| thread.name.starts_with(prefix));
         match thread.is_service {
             false => users.application_ns += ns,
-            true if thread.name.starts_with("ForkJoinPool-") => users.application_ns += ns,
+            true if thread.is_carrier => users.application_ns += ns,
             true if begins(&["GC Thread", "G1 ", "ZWorker", "ZDriver", "ZDirector", "Shenandoah", "ParGC"]) => {
                 users.gc_ns += ns;
             }

@@ -103,6 +103,12 @@ impl Names {
         self.dictionary.lock(id)
     }
 
+    /// True for the carriers of the VM's own scheduler. Its timer (JDK 25) is in their
+    /// group and carries nothing.
+    pub fn is_carrier(&self, id: ThreadId) -> bool {
+        self.thread(id).is_some_and(|def| &*def.group == "CarrierThreads" && !def.name.ends_with("-delayScheduler"))
+    }
+
     /// The thread's name, or what can be said instead.
     pub fn thread_text(&self, id: ThreadId) -> String {
         match self.thread(id) {

@@ -419,22 +419,24 @@ impl Steal {
 
     fn rows(&self, names: &Names) -> (Vec<Named>, Vec<Named>) {
         let mut threads = Vec::new();
-        let mut groups: BTreeMap<(String, bool), (Spent, u64, String)> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, bool, bool), (Spent, u64, String)> = BTreeMap::new();
         for (id, spent) in &self.threads {
             let name = names.thread_text(*id);
             if !self.filter.as_ref().is_none_or(|filter| filter.accepts(&name)) {
                 continue;
             }
             let is_service = names.thread(*id).map_or(id.0 & ThreadId::NATIVE != 0, |thread| thread.is_service);
-            let (of_group, count, one) = groups.entry((names.group_text(*id), is_service)).or_default();
+            let is_carrier = names.is_carrier(*id);
+            let (of_group, count, one) = groups.entry((names.group_text(*id), is_service, is_carrier)).or_default();
             of_group.add(*spent, 1.0);
             *count += 1;
             one.clone_from(&name);
-            threads.push(Named { one: name.clone(), name, is_service, threads: 1, totals: self.totals(spent) });
+            let totals = self.totals(spent);
+            threads.push(Named { one: name.clone(), name, is_service, is_carrier, threads: 1, totals });
         }
-        let group = |((name, is_service), (spent, threads, one)): ((String, bool), (Spent, u64, String))| {
+        let group = |((name, is_service, is_carrier), (spent, threads, one)): (_, (Spent, u64, String))| {
             let totals = self.totals(&spent);
-            Named { name, is_service, threads, one, totals }
+            Named { name, is_service, is_carrier, threads, one, totals }
         };
         let mut groups: Vec<Named> = groups.into_iter().map(group).collect();
         for rows in [&mut threads, &mut groups] {

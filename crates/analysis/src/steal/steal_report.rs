@@ -113,6 +113,9 @@ pub struct Named {
     pub name: String,
     /// True if it belongs to the VM, the JDK or Headway.
     pub is_service: bool,
+    /// True for carriers of virtual threads: service threads that run the program's code.
+    #[serde(skip)]
+    pub is_carrier: bool,
     /// How many threads it has; 1 for a thread.
     pub threads: u64,
     /// The name of one of them.

@@ -3,7 +3,7 @@
 use crate::arrival::Dice;
 use crate::simulation::{play, Play, Played};
 use crate::story;
-use headway_analysis::ledger::{EntryKind, Ledger};
+use headway_analysis::ledger::{EntryKind, Ledger, Quality};
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
@@ -291,4 +291,63 @@ fn the_verdict_does_not_name_one_of_several_equal_locks_alone() {
     let shorter = two.replace("   b~~~", "      b");
     let of_unequal = verdict(&format!("{one}{shorter}"));
     assert!(!of_unequal.contains("about as much"), "{of_unequal}");
+}
+
+/// A thread that lives for a second without measured CPU time, and what its samples stand for: so many percent on a
+/// CPU, and so many of waiting.
+fn sampled(events: &str, running: u64, waiting: u64) -> Report {
+    let start = TimeNs(MS);
+    let mut recording = story::recording(start);
+    if let Event::Recording(recording) = &mut recording {
+        std::sync::Arc::make_mut(recording).settings.push(("events".into(), events.into()));
+    }
+    let mut all = vec![recording, story::thread(1, "one")];
+    let sample = |place: u64, state| {
+        let time = start + DurationNs(place * 7 * MS);
+        let weight = DurationNs(10 * MS);
+        Event::Sample(Sample { time, thread: ThreadId(1), state, weight, ..Sample::default() })
+    };
+    all.extend((0..running).map(|place| sample(place, SampleState::Java)));
+    all.extend((0..waiting).map(|place| sample(running + place, SampleState::Waiting)));
+    analyse(&all, start + DurationNs(1_000 * MS), Options::default())
+}
+
+#[test]
+fn samples_say_where_the_time_went_where_cpu_time_was_not_measured() {
+    let report = sampled("monitor,park,cpu,wall", 60, 30);
+    let ns = |kind| report.ledger.ns(kind) / MS;
+    assert_eq!((ns(EntryKind::Cpu), ns(EntryKind::OffCpu), ns(EntryKind::Unknown)), (600, 300, 100));
+    let estimated = report.ledger.entries.iter().filter(|entry| entry.quality == Quality::Estimated).count();
+    assert_eq!((report.ledger.unbalanced_ns, estimated), (0, 2));
+    assert!(report.verdict.contains("Threads executed code for 60 % of the active thread time."), "{}", report.verdict);
+    // More than there is room for: the samples before a thread's end were taken late.
+    let report = sampled("monitor,park,cpu,wall", 101, 30);
+    assert_eq!((report.ledger.ns(EntryKind::Cpu), report.ledger.total_ns), (1_000 * MS, 1_000 * MS));
+}
+
+#[test]
+fn of_locks_that_were_not_recorded_the_verdict_says_nothing() {
+    let verdict = |events| {
+        let verdict = sampled(events, 60, 0).verdict;
+        let (_, said) = verdict.split_once("time. ").unwrap();
+        said.to_owned()
+    };
+    assert_eq!(verdict("cpu"), "Locks and waits were not recorded. To see them, record with `-e lock,steal,cpu`.");
+    assert_eq!(
+        verdict("monitor,cpu"),
+        "Parks, and so locks and waits of `java.util.concurrent`, were not recorded. To see them, record with \
+         `-e lock,steal,cpu`."
+    );
+    assert_eq!(
+        verdict("park,wall"),
+        "Monitors (`synchronized` and `Object.wait`) were not recorded. To see them, record with `-e lock,steal`."
+    );
+    assert_eq!(
+        sampled("cpu", 30, 0).verdict,
+        "For 70 % of the active thread time, it is not known what threads did. Locks and waits were not recorded. To see \
+         them, record with `-e lock,steal,cpu`."
+    );
+    assert!(sampled("monitor,park,cpu", 30, 0)
+        .verdict
+        .ends_with("To see more, record with `-e lock,steal,cpu` (the default and CPU samples)."));
 }

@@ -24,7 +24,7 @@ fn thread(id: ThreadId, name: &str) -> Event {
 }
 
 fn begin() -> Vec<Event> {
-    let settings = vec![("events".to_owned(), "monitor,steal".to_owned())];
+    let settings = vec![("events".to_owned(), "monitor,park,steal".to_owned())];
     let producer = "headway test".to_owned();
     let info = RecordingInfo { start: at(0), settings, producer, ..RecordingInfo::default() };
     vec![Event::Recording(Arc::new(info)), thread(WORKER, "worker-1"), thread(OTHER, "worker-2")]
@@ -522,4 +522,28 @@ fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_l
     let some = Second { machine: (390, 0), ..second(0, &threads) };
     let text = &report(&some.events(), Options::default()).findings[0].text;
     assert!(text.contains("more threads were ready than there are CPUs"), "{text}");
+}
+
+#[test]
+fn carriers_without_a_cpu_are_virtual_threads_that_wait_for_one() {
+    let carriers = [1, 2].map(|id| {
+        Event::Thread(ThreadDef {
+            id: ThreadId(20 + id),
+            name: format!("ForkJoinPool-1-worker-{id}").into(),
+            group: "CarrierThreads".into(),
+            is_service: true,
+            ..ThreadDef::default()
+        })
+    });
+    let mut events = carriers.to_vec();
+    events.extend(second(0, &[(ThreadId(21), 500, 500), (ThreadId(22), 500, 500)]).events());
+    let report = report(&events, Options::default());
+    let ready = report.ledger.ns(EntryKind::RunQueue);
+    let lack = report.findings.iter().find(|finding| finding.kind == FindingKind::Environment).unwrap();
+    assert_eq!((ready / MS, lack.cost_ns / MS), (1_000, 1_000));
+    let text = &lack.text;
+    assert!(text.starts_with("Virtual threads waited 1.00 s (") && text.contains("ran for 1.00 s"), "{text}");
+    assert!(report.verdict.starts_with("Virtual threads spent "), "{}", report.verdict);
+    let users = report.ledger.cpu_users.unwrap();
+    assert_eq!((users.application_ns / MS, users.vm_ns), (1_000, 0));
 }
