@@ -187,7 +187,11 @@ impl Frames {
     fn walk<M: Memory>(&mut self, layout: &Layout, memory: &FragmentMemory<'_, M>, start: Registers) -> FragmentEnd {
         let room = self.records.get_mut(self.count..).unwrap_or_default();
         let mut at = start;
-        let walked = walk_on(layout, memory, &mut at, room);
+        let walked = match is_return_barrier(layout, start.pc) {
+            // The frame that was interrupted is the only one that is on the stack yet.
+            true => continuation::walk_chunks(layout, memory, start.sp, room, 0),
+            false => walk_on(layout, memory, &mut at, room),
+        };
         self.count += walked.frames;
         if matches!(walked.end, WalkEnd::VirtualThread | WalkEnd::ReturnBarrier) {
             self.virtual_thread = continuation::thread_at(layout, memory, at.sp);
@@ -307,11 +311,11 @@ impl<M: Memory> Decoder<'_, M> {
             let found = interpreter::leaf(layout, memory, at, helper).ok_or(LeafKind::Interpreter);
             return frames.push_leaf(found);
         }
+        if !interrupted && is_return_barrier(layout, at.pc) {
+            return Goes::Walk(here);
+        }
         let Some(blob) = CodeCache::new(layout).find(self.memory, at.pc) else {
-            return match layout.continuation.as_ref().is_some_and(|c| c.return_barrier == at.pc) {
-                true => Goes::Walk(here),
-                false => Goes::End(FragmentEnd::CodeGone),
-            };
+            return Goes::End(FragmentEnd::CodeGone);
         };
         let search = leaf::Search { layout, memory, at, blob, interrupted };
         match blob.kind {
@@ -374,6 +378,11 @@ impl<M: Memory> Decoder<'_, M> {
     }
 }
 
+/// True where a frame of a virtual thread returns whose caller is still on the heap.
+fn is_return_barrier(layout: &Layout, pc: u64) -> bool {
+    layout.continuation.as_ref().is_some_and(|continuation| continuation.return_barrier == pc)
+}
+
 /// True if the VM's tables know a call in this compiled method that returns to `pc`.
 pub(crate) fn is_known_call<M: Memory>(layout: &Layout, memory: &M, blob: u64, pc: u64) -> bool {
     if is_native_wrapper(layout, memory, blob) {
@@ -394,7 +403,7 @@ pub(crate) fn is_return_address<M: Memory>(layout: &Layout, memory: &M, pc: u64)
     if layout.frame.interpreter.holds(pc, 1) || pc == layout.frame.call_stub_return {
         return true;
     }
-    if layout.continuation.as_ref().is_some_and(|c| c.return_barrier == pc) {
+    if is_return_barrier(layout, pc) {
         return true;
     }
     let Some(blob) = CodeCache::new(layout).find(memory, pc) else { return false };

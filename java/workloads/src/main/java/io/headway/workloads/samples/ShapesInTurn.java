@@ -11,10 +11,11 @@ import java.util.Map;
  * own, so that its stack tells who it is.
  */
 final class ShapesInTurn {
-    private static final int THREADS = 6;
+    private static final int THREADS = 5;
     private static final long TURN_NS = 1_000_000;
 
     private final List<Thread> threads = new ArrayList<>();
+    private final Thread staying = ThreadKind.virtual().unstarted("stay", this::stay);
     private final long end;
 
     ShapesInTurn(long end) {
@@ -27,10 +28,13 @@ final class ShapesInTurn {
 
     /** Runs them to their end. */
     void run() throws InterruptedException {
+        // Carriers that are busy take up no other threads.
+        staying.start();
         threads.forEach(Thread::start);
         for (Thread thread : threads) {
             thread.join();
         }
+        staying.join();
     }
 
     /** How many calls of {@code down} are on the stack of the thread with an id. */
@@ -50,6 +54,17 @@ final class ShapesInTurn {
         }
         while (System.nanoTime() < end) {
             turn();
+            Thread.yield();
+        }
+    }
+
+    /** Works in the frame that yields: the first one that is put back on a stack. */
+    private void stay() {
+        while (System.nanoTime() < end) {
+            long until = System.nanoTime() + TURN_NS;
+            while (System.nanoTime() < until) {
+                Thread.onSpinWait();
+            }
             Thread.yield();
         }
     }
