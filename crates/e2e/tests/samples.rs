@@ -95,8 +95,8 @@ impl Run {
         self
     }
 
-    /// How many of a cause were lost, as `jfr print` shows it.
-    fn lost(&self, cause: &str) -> usize {
+    /// How many samples a cause dropped, as `jfr print` shows it.
+    fn dropped(&self, cause: &str) -> usize {
         let cause = format!("cause = \"{cause}\"");
         let counts = self.losses.split(&cause).skip(1);
         // Next is `count = 93`.
@@ -259,7 +259,7 @@ fn a_virtual_thread_that_works_in_the_frame_it_yielded_in_is_decoded() {
     for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {
         let run = run_with(&jdk, &["-XX:TieredStopAtLevel=1"], CPU, &["--seconds", "1", "--turns", "6"]);
         let staying = run.samples.iter().filter(|sample| sample.count("stay") > 0).count();
-        let undecodable = run.lost("sample_undecodable");
+        let undecodable = run.dropped("sample_undecodable");
         let said = format!("{}: {staying} samples, {undecodable} of others could not be decoded", run.what);
         println!("{said}");
         assert!(staying >= 20 && undecodable * 20 <= staying, "{said}");
