@@ -24,6 +24,9 @@ const SHOWN: f64 = 0.9;
 /// A shorter time is no finding.
 const LEAST_NS: u64 = 100_000_000;
 
+/// One group stands for all from this part of their time on.
+const NEARLY_ALL: f64 = 0.8;
+
 /// What took the time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {
@@ -32,21 +35,36 @@ enum Cause {
     RunQueue,
 }
 
-/// The group of application threads that lost most, and why.
+/// The group of application threads that went without a CPU for longest, or all of them where no group has most of
+/// that time, and why.
 pub(super) fn find(report: &Report) -> Vec<Finding> {
     let Some(steal) = &report.steal else { return Vec::new() };
-    let group = steal
-        .groups
-        .iter()
-        .filter(|group| !group.is_service || group.is_carrier)
-        .max_by_key(|group| lost_ns(&group.totals));
+    let groups: Vec<&Named> = steal.groups.iter().filter(|group| !group.is_service || group.is_carrier).collect();
+    let Some(worst) = groups.iter().max_by_key(|group| lost_ns(&group.totals)) else { return Vec::new() };
+    let all = together(&groups);
+    let who = if share(lost_ns(&worst.totals), lost_ns(&all.totals)) >= NEARLY_ALL { worst } else { &all };
     // Of threads that have nothing to do it does not matter when they run.
     let busy_ns = report.ledger.total_ns - report.ledger.ns(EntryKind::WaitWork);
-    let matters = |totals: &Totals| lost_ns(totals) as f64 >= LOST * busy_ns as f64;
-    let worst = group.filter(|group| {
-        group.totals.runnable_share >= LOST && lost_ns(&group.totals) >= LEAST_NS && matters(&group.totals)
-    });
-    worst.map(|group| finding(report, steal, group)).into_iter().collect()
+    let lost = lost_ns(&who.totals);
+    let matters = who.totals.runnable_share >= LOST && lost >= LEAST_NS && lost as f64 >= LOST * busy_ns as f64;
+    matters.then(|| finding(report, steal, who)).into_iter().collect()
+}
+
+/// The sum of groups, without a name.
+fn together(groups: &[&Named]) -> Named {
+    let mut all = Named::default();
+    for group in groups {
+        let (sum, totals) = (&mut all.totals, &group.totals);
+        sum.cpu_ns += totals.cpu_ns;
+        sum.corrected_ns += totals.corrected_ns;
+        sum.steal_ns += totals.steal_ns;
+        sum.throttled_ns += totals.throttled_ns;
+        sum.run_queue_ns += totals.run_queue_ns;
+        all.threads += group.threads;
+    }
+    let lost = lost_ns(&all.totals);
+    all.totals.runnable_share = share(lost, lost + all.totals.corrected_ns);
+    all
 }
 
 fn lost_ns(totals: &Totals) -> u64 {
@@ -109,7 +127,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     Finding {
         kind: FindingKind::Environment,
         text,
-        subject: code(&group.name),
+        subject: if group.name.is_empty() { "all threads".to_owned() } else { code(&group.name) },
         gist: Gist { who: who(group), ..Gist::default() },
         details,
         cost_ns: lost_ns(totals),
@@ -121,8 +139,9 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
 
 /// Whose time it was: what carriers lack, their virtual threads do.
 fn who(group: &Named) -> String {
-    match group.is_carrier {
-        true => "Virtual threads".to_owned(),
+    match group.name.is_empty() {
+        true => "Threads".to_owned(),
+        false if group.is_carrier => "Virtual threads".to_owned(),
         false => Gist::who(usize::try_from(group.threads).unwrap_or(usize::MAX), &group.one, &group.name),
     }
 }

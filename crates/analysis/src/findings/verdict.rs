@@ -146,7 +146,8 @@ fn not_recorded(settings: &[(String, String)]) -> Option<String> {
     let recorded = |event| records(settings, event);
     let is_known = settings.iter().any(|(name, _)| name == "events");
     let missing = match (recorded("monitor"), recorded("park")) {
-        _ if !is_known => return None,
+        // Pressure is of all locks, and contains waits.
+        _ if !is_known || recorded("pressure") => return None,
         (true, true) => return None,
         (true, false) => "Parks, and so locks and waits of `java.util.concurrent`, were not recorded",
         (false, true) => "Monitors (`synchronized` and `Object.wait`) were not recorded",

@@ -14,8 +14,10 @@ const WAITING: usize = 1;
 /// Samples by the wall clock of threads that run or could, of recordings that
 /// sample CPU time besides.
 const RUNNABLE: usize = 2;
+/// Samples of waiting threads of the VM, the JDK and Headway: how they wait says nothing of the program.
+const SERVICE_WAITING: usize = 3;
 /// How many kinds there are.
-pub(crate) const LANES: usize = 3;
+pub(crate) const LANES: usize = 4;
 
 /// The lane of a sample.
 pub(crate) const fn lane(state: SampleState) -> usize {
@@ -31,8 +33,8 @@ pub(crate) const fn lane(state: SampleState) -> usize {
 /// would count the same time again.
 pub(crate) const fn lanes(measure: Measure, has_runnable: bool) -> &'static [usize] {
     match (measure, has_runnable) {
-        (Measure::Wall, true) => &[RUNNABLE, WAITING],
-        (Measure::Wall, false) => &[ON_CPU, WAITING],
+        (Measure::Wall, true) => &[RUNNABLE, WAITING, SERVICE_WAITING],
+        (Measure::Wall, false) => &[ON_CPU, WAITING, SERVICE_WAITING],
         _ => &[ON_CPU],
     }
 }
@@ -73,7 +75,11 @@ impl Samples {
         self.count(sample, names);
         let top = group(&mut self.tree, self.grouping, sample.thread, names);
         let context = self.tree.of_chain(top, sample.chain, names);
-        self.tree.weigh(context, lane(sample.state), Weight::sample(sample.weight.0));
+        let lane = match lane(sample.state) {
+            WAITING if names.thread(sample.thread).is_some_and(|def| def.is_service) => SERVICE_WAITING,
+            lane => lane,
+        };
+        self.tree.weigh(context, lane, Weight::sample(sample.weight.0));
         context
     }
 
@@ -109,10 +115,12 @@ impl Samples {
 
     /// The sum of all waiting.
     pub fn waiting(&self) -> Weight {
-        self.tree.total(WAITING)
+        let mut all = self.tree.total(WAITING);
+        all += self.tree.total(SERVICE_WAITING);
+        all
     }
 
-    /// The tree of what waiting threads were in.
+    /// The tree of what waiting threads of the application were in.
     pub fn waiting_tree(&self, names: &Names) -> CallTree {
         self.tree.to_call_tree(&[WAITING], names).0
     }

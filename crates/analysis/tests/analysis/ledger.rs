@@ -347,7 +347,33 @@ fn of_locks_that_were_not_recorded_the_verdict_says_nothing() {
         "For 70 % of the active thread time, it is not known what threads did. Locks and waits were not recorded. To see \
          them, record with `-e lock,steal,cpu`."
     );
+    assert!(sampled("pressure,cpu", 60, 0).verdict.starts_with("No bottleneck in locks or waits."));
     assert!(sampled("monitor,park,cpu", 30, 0)
         .verdict
         .ends_with("To see more, record with `-e lock,steal,cpu` (the default and CPU samples)."));
+}
+
+#[test]
+fn how_threads_of_the_vm_wait_says_nothing_of_the_program() {
+    let off_cpu = |is_service| {
+        let def = ThreadDef { id: ThreadId(1), name: "one".into(), is_service, ..ThreadDef::default() };
+        let events = [
+            story::recording(TimeNs(MS)),
+            Event::Thread(def),
+            story::method(1, "java.lang.ref.Reference$ReferenceHandler", "run"),
+            story::chain(1, &[(1, 5)]),
+            Event::Sample(Sample {
+                time: TimeNs(2 * MS),
+                thread: ThreadId(1),
+                chain: headway_model::ChainId(1),
+                state: SampleState::Waiting,
+                weight: DurationNs(10 * MS),
+                ..Sample::default()
+            }),
+        ];
+        let samples = analyse(&events, TimeNs(20 * MS), Options::default()).samples.unwrap();
+        assert_eq!((samples.waiting, samples.waiting_ns), (1, 10 * MS));
+        samples.off_cpu.len()
+    };
+    assert_eq!((off_cpu(false), off_cpu(true)), (1, 0));
 }

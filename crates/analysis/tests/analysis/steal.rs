@@ -547,3 +547,17 @@ fn carriers_without_a_cpu_are_virtual_threads_that_wait_for_one() {
     let users = report.ledger.cpu_users.unwrap();
     assert_eq!((users.application_ns / MS, users.vm_ns), (1_000, 0));
 }
+
+#[test]
+fn where_several_groups_lack_cpus_the_finding_is_of_all_threads() {
+    let lack = |waited: [u64; 2]| {
+        let mut events = vec![thread(OTHER, "batch")];
+        events.extend(second(0, &[(WORKER, 500, waited[0]), (OTHER, 500, waited[1])]).events());
+        let report = report(&events, Options::default());
+        let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::Environment).unwrap();
+        assert_eq!(finding.cost_ns, finding.evidence[0].ns);
+        finding.text.split(" (").next().unwrap().to_owned()
+    };
+    assert_eq!(lack([500, 500]), "Threads waited 1.00 s");
+    assert_eq!(lack([500, 100]), "Thread `worker-1` waited 500 ms");
+}
