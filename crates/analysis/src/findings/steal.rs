@@ -35,18 +35,18 @@ enum Cause {
     RunQueue,
 }
 
-/// The group of application threads that went without a CPU for longest, or all of them where no group has most of
+/// The group of application threads that were runnable for longest, or all of them where no group has most of
 /// that time, and why.
 pub(super) fn find(report: &Report) -> Vec<Finding> {
     let Some(steal) = &report.steal else { return Vec::new() };
     let groups: Vec<&Named> = steal.groups.iter().filter(|group| !group.is_service || group.is_carrier).collect();
-    let Some(worst) = groups.iter().max_by_key(|group| lost_ns(&group.totals)) else { return Vec::new() };
+    let Some(worst) = groups.iter().max_by_key(|group| lacked_ns(&group.totals)) else { return Vec::new() };
     let all = together(&groups);
-    let who = if share(lost_ns(&worst.totals), lost_ns(&all.totals)) >= NEARLY_ALL { worst } else { &all };
+    let who = if share(lacked_ns(&worst.totals), lacked_ns(&all.totals)) >= NEARLY_ALL { worst } else { &all };
     // Of threads that have nothing to do it does not matter when they run.
     let busy_ns = report.ledger.total_ns - report.ledger.ns(EntryKind::WaitWork);
-    let lost = lost_ns(&who.totals);
-    let matters = who.totals.runnable_share >= LOST && lost >= LEAST_NS && lost as f64 >= LOST * busy_ns as f64;
+    let lacked = lacked_ns(&who.totals);
+    let matters = who.totals.runnable_share >= LOST && lacked >= LEAST_NS && lacked as f64 >= LOST * busy_ns as f64;
     matters.then(|| finding(report, steal, who)).into_iter().collect()
 }
 
@@ -62,12 +62,12 @@ fn together(groups: &[&Named]) -> Named {
         sum.run_queue_ns += totals.run_queue_ns;
         all.threads += group.threads;
     }
-    let lost = lost_ns(&all.totals);
-    all.totals.runnable_share = share(lost, lost + all.totals.corrected_ns);
+    let lacked = lacked_ns(&all.totals);
+    all.totals.runnable_share = share(lacked, lacked + all.totals.corrected_ns);
     all
 }
 
-fn lost_ns(totals: &Totals) -> u64 {
+fn lacked_ns(totals: &Totals) -> u64 {
     totals.steal_ns + totals.throttled_ns.max(totals.run_queue_ns)
 }
 
@@ -94,22 +94,22 @@ fn is_used_up(quota: &QuotaReport, waited_ns: u64) -> bool {
 fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = match cause(totals) {
-        Cause::RunQueue if steal.quota.as_ref().is_some_and(|quota| is_used_up(quota, lost_ns(totals))) => {
+        Cause::RunQueue if steal.quota.as_ref().is_some_and(|quota| is_used_up(quota, lacked_ns(totals))) => {
             Cause::Throttling
         }
         cause => cause,
     };
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
-    let part = Some(share(lost_ns(totals), report.ledger.active_ns()))
+    let part = Some(share(lacked_ns(totals), report.ledger.active_ns()))
         .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown);
     let users = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue);
     let others = users.and_then(most_had_by_others);
-    let mut evidence = vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, part)];
+    let mut evidence = vec![Evidence::of(entry(cause), lacked_ns(totals), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     let mut text = format!(
         "{} waited {}{} for a CPU and ran for {}: {}",
         who(group),
-        DurationNs(lost_ns(totals)),
+        DurationNs(lacked_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
         reason(cause, others.is_some(), steal.quota.as_ref()),
@@ -123,14 +123,14 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
     };
     let mut details = vec![format!("{}; too few CPUs during {when}", in_parts(totals))];
-    details.extend(part.and_then(|_| less_in_bar(lost_ns(totals), report)));
+    details.extend(part.and_then(|_| less_in_bar(lacked_ns(totals), report)));
     Finding {
         kind: FindingKind::Environment,
         text,
         subject: if group.name.is_empty() { "all threads".to_owned() } else { code(&group.name) },
         gist: Gist { who: who(group), ..Gist::default() },
         details,
-        cost_ns: lost_ns(totals),
+        cost_ns: lacked_ns(totals),
         share: part,
         evidence,
         ..Finding::default()
@@ -157,27 +157,27 @@ fn in_parts(totals: &Totals) -> String {
 }
 
 /// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too.
-fn less_in_bar(lost_ns: u64, report: &Report) -> Option<String> {
+fn less_in_bar(lacked_ns: u64, report: &Report) -> Option<String> {
     let ready: u64 =
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     // What the bar shows as a pause may be a part of it, too.
     let paused = report.ledger.ns(EntryKind::Pause);
-    let paused = match paused.min(lost_ns) {
+    let paused = match paused.min(lacked_ns) {
         0 => String::new(),
         most => format!(", up to {} as `VM pause`", DurationNs(most)),
     };
-    let rest = match lost_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
+    let rest = match lacked_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
         // Then the bar shows a pause.
         0 => "The rest is elsewhere in the bar, as `VM pause`, waiting or blocked".to_owned(),
         least => format!(
             "The rest of the {} is elsewhere in the bar: at least {} as waiting or blocked (woken threads that have no \
              CPU yet){paused}",
-            DurationNs(lost_ns),
+            DurationNs(lacked_ns),
             DurationNs(least),
         ),
     };
     let part = share(ready, report.ledger.active_ns());
-    (share(ready, lost_ns) < SHOWN).then(|| format!("the bar shows only {} as ready. {rest}", percent(part)))
+    (share(ready, lacked_ns) < SHOWN).then(|| format!("the bar shows only {} as ready. {rest}", percent(part)))
 }
 
 fn entry(cause: Cause) -> EntryKind {
