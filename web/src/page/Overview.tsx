@@ -14,7 +14,7 @@ import { pausesText } from "../text/pauses";
 import { pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
-import { optionsOf } from "../text/options";
+import { leavesOutLocks, optionsOf } from "../text/options";
 import { PRESSURE } from "../text/words";
 import { Code } from "../view/Code";
 import { FactList } from "../view/Facts";
@@ -224,7 +224,9 @@ function useHasBlockedTime(): boolean {
 /** Why there is no blocked time to show: nothing of it was recorded, or the filter leaves it out. */
 export function NoBlockedTime() {
   const any = useHasBlockedTime();
-  if (!any) return <>The recording has no blocked time: no thread was blocked on a lock, or -e left locks out.</>;
+  const facts = useSource().opening.recordings[view.value.recording];
+  if (!any && facts && leavesOutLocks(facts.settings)) return <NotRecorded />;
+  if (!any) return <>The recording has no blocked time: no thread was blocked on a lock.</>;
   return (
     <>
       No blocked time in this range and filter; “Show all” removes both.
@@ -234,15 +236,35 @@ export function NoBlockedTime() {
   );
 }
 
+/** What to do to see locks. */
+function NotRecorded() {
+  return (
+    <>
+      This recording has no locks and no waits. To see them, record with <code>-e lock,steal</code>, the default.
+    </>
+  );
+}
+
 function NothingBlocked() {
   const any = useHasBlockedTime();
+  const facts = useSource().opening.recordings[view.value.recording];
+  if (!any && facts && leavesOutLocks(facts.settings)) {
+    return (
+      <section class="card">
+        <h2>Locks and waits were not recorded</h2>
+        <p class="empty">
+          <NotRecorded />
+        </p>
+      </section>
+    );
+  }
   return (
     <section class="card">
       <h2>No thread was blocked {any ? "here" : "on a lock"}</h2>
       <p class="empty">
         {any
           ? "No blocked time in this range and filter. “Show all” removes them."
-          : "The recording has no contention: no thread was blocked on a lock, or -e left locks out. What else costs time is in the findings."}
+          : "The recording has no contention. What else costs time is in the findings."}
       </p>
     </section>
   );

@@ -22,6 +22,12 @@ export function optionsOf(settings: [string, string][]): string {
   return texts.filter((text) => text !== "").join("  ");
 }
 
+/** True if neither locks nor waits were recorded, so that nothing can be said of them. Other tools' recordings do not say. */
+export function leavesOutLocks(settings: [string, string][]): boolean {
+  const events = settings.find(([name]) => name === "events")?.[1].split(",");
+  return events !== undefined && !["monitor", "park", "pressure"].some((event) => events.includes(event));
+}
+
 /** The events that `-e` takes: `lock` stands for monitor and park. */
 function eventsOf(value: string): string {
   const events = value.split(",");

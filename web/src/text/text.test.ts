@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parseUtc, tick, utc } from "./clock";
 import { csv } from "./download";
 import { parts, split, withoutPackage, wordsOf } from "./frames";
-import { optionsOf } from "./options";
+import { leavesOutLocks, optionsOf } from "./options";
 import { pieces } from "./sentence";
 import { shellWord } from "./shell";
 import { axisEnd, between, count, duration, interval, moment, parseMoment, percent, wrongBegin, wrongEnd } from "./units";
@@ -107,6 +107,11 @@ describe("words of names", () => {
 });
 
 describe("settings of a recording", () => {
+  it("says whether locks were recorded", () => {
+    const of = (events: string) => leavesOutLocks([["events", events]]);
+    expect([of("cpu,wall"), of("cpu,park"), of("monitor"), of("pressure"), leavesOutLocks([])]).toEqual([true, false, false, false, false]);
+  });
+
   it("are the options that a user types", () => {
     const plain: [string, string][] = [
       ["events", "monitor,park,steal"], ["park_floor", "0"], ["min_duration", "0"], ["budget", "1 %"], ["max_rate", "none"],
