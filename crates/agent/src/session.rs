@@ -374,6 +374,7 @@ fn reset(agent: &Agent) {
     agent.losses.reset();
     agent.sampling.reset();
     agent.samples.look_slower(1);
+    agent.samples.sample_sparser(1);
     // A pause that an earlier recording did not see the end of.
     agent.gc_start.store(0, Ordering::SeqCst);
     parks().reset();

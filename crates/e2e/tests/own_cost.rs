@@ -108,3 +108,29 @@ fn the_measured_cost_is_that_of_its_threads_and_a_share_of_the_process_s() {
         );
     }
 }
+
+#[test]
+fn samples_that_the_budget_makes_rarer_stand_for_the_same_time() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name).display().to_string();
+        let (recording, truth, java) = (file("recording.jfr"), file("truth.json"), jdk.tool("java"));
+        let jar = tools.workloads.display().to_string();
+        let mut command = vec!["run", "-e", "cpu", "-i", "0.1ms", "--budget", "0.3", "-o", &recording, "--"];
+        let java = java.display().to_string();
+        command.extend([&*java, "-jar", &jar, "samples", "--seconds", "8", "--truth", &truth]);
+        tools::run(&tools.headway, command).unwrap();
+        let report = tools::run(&tools.headway, ["report", "--json", &recording]).unwrap();
+        let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+        let (samples, process) = (&report["samples"], report["recording"]["process_cpu_ns"].as_f64().unwrap());
+        let said = format!("JDK {}: {} {} of {process} ns", jdk.release, samples["running"], samples["running_ns"]);
+        println!("{said}");
+        let is_said = |degraded: &Value| degraded["reason"].as_str().unwrap().contains("less often than asked for");
+        assert!(report["degraded"].as_array().unwrap().iter().any(is_said), "{said}: {}", report["degraded"]);
+        let seen = samples["running_ns"].as_f64().unwrap() / process;
+        assert!((0.8..1.1).contains(&seen), "{said}");
+        // As often as asked for, they would be ten thousand in each second of CPU time.
+        assert!(samples["running"].as_f64().unwrap() < 0.5 * process / 1e5, "{said}");
+    }
+}

@@ -118,6 +118,21 @@ impl Ring {
         &self.event
     }
 
+    /// Samples each so many ns of CPU time from the next sample on, or sooner.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_interval(&mut self, interval_ns: u64) -> io::Result<()> {
+        set_period(&self.event, interval_ns)?;
+        self.config.interval_ns = interval_ns;
+        Ok(())
+    }
+
+    /// The same of a processor's ring: for events that are opened from now on.
+    pub fn set_interval_of_events(&mut self, interval_ns: u64) {
+        self.config.interval_ns = interval_ns;
+    }
+
     /// Bytes of memory that it takes.
     pub fn memory_bytes(&self) -> usize {
         self.bytes + PAGE
@@ -220,7 +235,7 @@ impl Ring {
 /// dropped.
 #[derive(Debug)]
 pub struct Event {
-    _event: OwnedFd,
+    event: OwnedFd,
 }
 
 impl Event {
@@ -233,9 +248,30 @@ impl Event {
         let event = open_event(attributes(config, sys::PERF_COUNT_SW_CPU_CLOCK), tid, number(cpu)?)?;
         // SAFETY: both descriptors are open.
         match unsafe { perf_event_open_sys::ioctls::SET_OUTPUT(event.as_raw_fd(), ring.event.as_raw_fd()) } {
-            0 => Ok(Event { _event: event }),
+            0 => Ok(Event { event }),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+}
+
+impl Event {
+    /// See [`Ring::set_interval`].
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_interval(&self, interval_ns: u64) -> io::Result<()> {
+        set_period(&self.event, interval_ns)
+    }
+}
+
+fn set_period(event: &OwnedFd, interval_ns: u64) -> io::Result<()> {
+    let period = interval_ns.max(1);
+    // The request takes the number's address.
+    let address = (&raw const period) as u64;
+    // SAFETY: the descriptor is open, and the kernel reads the number before it returns.
+    match unsafe { perf_event_open_sys::ioctls::PERIOD(event.as_raw_fd(), address) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

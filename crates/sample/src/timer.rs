@@ -171,14 +171,23 @@ impl Timer {
             return Err(io::Error::last_os_error());
         }
         let timer = Timer { id };
+        timer.set_interval(interval_ns)?;
+        Ok(timer)
+    }
+
+    /// Sends a signal per `interval_ns` from now on.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_interval(&self, interval_ns: u64) -> io::Result<()> {
         let span = libc::timespec {
             tv_sec: (interval_ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (interval_ns % 1_000_000_000) as libc::c_long,
         };
         let times = libc::itimerspec { it_interval: span, it_value: span };
-        // SAFETY: the timer was just created; no old value is asked for.
-        match unsafe { libc::syscall(libc::SYS_timer_settime, timer.id, 0, &raw const times, 0) } {
-            0 => Ok(timer),
+        // SAFETY: the timer lives as long as the value; no old value is asked for.
+        match unsafe { libc::syscall(libc::SYS_timer_settime, self.id, 0, &raw const times, 0) } {
+            0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }

@@ -4,7 +4,7 @@
 //! included, with what the budget allows, and the growth of the file with the rate that is
 //! allowed; sooner if a whole second's allowance is spent before the second is over, as it is
 //! within milliseconds where the load grows a thousandfold. While that is enough, everything is
-//! recorded. Where it is not, owners of locks are looked at less often first, which loses only
+//! recorded. Where it is not and most of the cost is that of CPU and wall-clock samples, these are taken less often. Where it is not, owners of locks are looked at less often first, which loses only
 //! detail. If that is not enough, contentions and waits are sampled from then on, in windows
 //! just as long as the bound that is exceeded more needs. Where that is asked for and even counting what is not
 //! recorded costs too much, parks of threads that park often are thinned out: only next to random instants
@@ -15,9 +15,10 @@
 use super::self_cost::Spent;
 use super::Drain;
 use crate::clock;
-use crate::options::{Options, CAUSAL, MOUNTS};
+use crate::options::{Engine, Options, CAUSAL, MOUNTS};
 use crate::own_cost::ONE_IN;
 use crate::park;
+use crate::sample::plan;
 use crate::thread_entry::unnamed_virtual;
 use headway_jfr::RecordingWriter;
 use headway_model::event::{Sampling, SamplingBound, ThreadDef};
@@ -41,6 +42,11 @@ const SLOWER: u64 = 4;
 /// Looks are as frequent again where less than this part of the bounds is used up: were it all
 /// for looks, more of them would still fit.
 const AMPLE: f64 = 0.8 / SLOWER as f64;
+/// Threads are sampled this many times less often than was asked for, at the most, and never less often than this.
+const SPARSEST: u64 = 64;
+const LONGEST_INTERVAL_NS: u64 = 1_000_000_000;
+/// Samples are taken less often where they cost this part of all.
+const MOST_OF_COST: f64 = 0.5;
 /// Contentions are sampled at once where the bounds are exceeded by more than this factor.
 const BY_FAR: f64 = 2.0;
 /// Seconds that are looked at together.
@@ -72,6 +78,8 @@ struct Interval {
     length: f64,
     process: f64,
     own: f64,
+    /// What of it is the sampling thread's.
+    sampling: f64,
     /// How far the interval of 95 % around `own` reaches to each side.
     error: f64,
     bytes: f64,
@@ -85,6 +93,7 @@ impl Interval {
             length: self.length + other.length,
             process: self.process + other.process,
             own: self.own + other.own,
+            sampling: self.sampling + other.sampling,
             error: self.error.hypot(other.error),
             bytes: self.bytes + other.bytes,
             calls: self.calls + other.calls,
@@ -145,6 +154,10 @@ pub(super) struct Governor {
     can_thin: bool,
     /// True while owners are looked at less often, whether anything is sampled or not.
     looks_slower: bool,
+    /// So many times less often than asked for threads are sampled.
+    sparser: u64,
+    /// The most that this may be; 1 where no samples are taken but of owners, or experiments hang on them.
+    sparsest: u64,
     intervals: VecDeque<Interval>,
     /// Intervals of the time over which the bounds have to hold.
     held: VecDeque<Interval>,
@@ -158,6 +171,8 @@ pub(super) struct Governor {
     has_begun: bool,
     /// What was said, once, about a bound that cannot be kept.
     complaint: Option<String>,
+    /// True once the recording says that samples are taken less often.
+    has_said_sparser: bool,
     /// What to record instead, for that sentence.
     less: String,
     /// Since when something is sampled, if it is.
@@ -176,6 +191,8 @@ impl Governor {
             window_ns: options.sampling_window_ns.unwrap_or(0),
             thins: options.thin_parks && options.sampling_window_ns.is_some() && can_thin,
             can_thin,
+            sparser: 1,
+            sparsest: sparsest(options),
             less: to_record_less(options),
             ..Governor::default()
         }
@@ -200,6 +217,11 @@ impl Governor {
         let is_over = is_alarm || loads.iter().any(|load| load.least > 1.0 && is_certain(load));
         // One slow call among those that are timed stands for a thousand: what is certain is over.
         let is_too_much = is_sure && worst.now > room || worst.least > 1.0;
+        if let Some(sparser) = self.change_of_samples(is_over, is_sure, held) {
+            self.sparser = sparser;
+            self.intervals.clear();
+            return None;
+        }
         let is_by_far = is_alarm || worst.least > BY_FAR;
         let (window, thins) = match self.window_ns {
             0 if is_over && !is_by_far && !self.looks_slower => {
@@ -228,6 +250,21 @@ impl Governor {
             self.intervals.clear();
         }
         changes.then_some(window)
+    }
+
+    /// How many times less often threads are to be sampled, if that changes.
+    fn change_of_samples(&self, is_over: bool, is_sure: bool, held: f64) -> Option<u64> {
+        let measured = together(&self.intervals);
+        let cpu = self.loads_of(measured).find(|load| load.bound == SamplingBound::Cpu)?;
+        let is_most = measured.sampling >= MOST_OF_COST * measured.own;
+        if is_over && cpu.least > 1.0 && is_most && self.sparser < self.sparsest {
+            let needed = (cpu.now / AIM).ceil().clamp(2.0, 4.0) as u64;
+            return Some((self.sparser * needed).min(self.sparsest));
+        }
+        // Twice as many samples cost twice as much.
+        let twice = cpu.now * (1.0 + measured.sampling / measured.own.max(1.0));
+        let fits = self.window_ns == 0 && !is_over && is_sure && twice < FITS && held < FITS;
+        (fits && self.sparser > 1).then_some(self.sparser / 2)
     }
 
     /// True if longer windows would not help as much as counting less.
@@ -388,10 +425,23 @@ fn rate_excess(measured: &Interval) -> (String, String) {
     (format!("Headway wrote {rate} a second"), "a higher --max-rate".to_owned())
 }
 
+/// How many times less often threads may be sampled. Stacks that the VM is asked for are always as often as was asked for.
+fn sparsest(options: &Options) -> u64 {
+    let are_asked_for = matches!(options.engine, Engine::Jvmti | Engine::Handshake);
+    if options.wants(CAUSAL) || are_asked_for || !(options.wants("cpu") || options.wants("wall")) {
+        return 1;
+    }
+    let interval_ns = options.interval_ns.unwrap_or(plan::DEFAULT_INTERVAL_NS).max(1);
+    (LONGEST_INTERVAL_NS / interval_ns).clamp(1, SPARSEST)
+}
+
 /// What to record instead: no parks and no samples, or only sums. Empty where nothing can be left out.
 fn to_record_less(options: &Options) -> String {
     if options.wants(CAUSAL) || options.is_pressure_alone() {
         return String::new();
+    }
+    if !options.wants("monitor") && !options.wants("park") {
+        return "To take fewer samples: a longer -i. ".to_owned();
     }
     let kept: Vec<&str> = ["monitor", "steal"].into_iter().filter(|event| options.wants(event)).collect();
     let has_more = ["park", "cpu", "wall"].into_iter().any(|event| options.wants(event));
@@ -414,6 +464,7 @@ fn between((before, bytes_before, since): At, (spent, bytes, now): At) -> Interv
         length: now.since(since).0 as f64,
         process: (spent.process - before.process).0 as f64,
         own: (spent.of_agent() - before.of_agent()).0 as f64,
+        sampling: (spent.sampling - before.sampling).0 as f64,
         error: spent.error_since(before).0 as f64,
         // The file is shorter where its oldest part was removed.
         bytes: bytes.saturating_sub(bytes_before) as f64,
@@ -483,8 +534,29 @@ impl Drain {
             self.recent.clear();
             self.agent.samples.look_slower(self.governor.fewer_looks());
         }
+        self.sample_sparser(now);
         if let Some(reason) = self.governor.complains(now.since(self.start)) {
             self.agent.definitions.degraded("budget", reason);
+        }
+    }
+
+    /// Has threads sampled as often as the budget allows. The recording says so once: how much time each sample stands
+    /// for is in it.
+    fn sample_sparser(&mut self, now: TimeNs) {
+        let sparser = self.governor.sparser;
+        if self.agent.samples.sparser() == sparser {
+            return;
+        }
+        self.recent.clear();
+        self.agent.samples.sample_sparser(sparser);
+        if !self.governor.has_said_sparser {
+            self.governor.has_said_sparser = true;
+            let since = now.since(self.start);
+            let reason = format!(
+                "samples are taken less often than asked for since {since} after the start, to keep --budget; each stands \
+                 for as much more time"
+            );
+            self.agent.definitions.degraded("cpu", &reason);
         }
     }
 
@@ -513,6 +585,12 @@ impl Drain {
                  instant in each {window}.{thinned}"
             )
         }));
+        let sparser = self.agent.samples.sparser();
+        if sparser > 1 && self.writer.is_some() {
+            self.recorded.notes.push(format!(
+                "To keep --budget, CPU and wall-clock samples are now taken {sparser} times less often than asked for."
+            ));
+        }
         self.note_excess();
     }
 

@@ -15,6 +15,8 @@ const SELF_COST_FLUSHES: u64 = 10;
 pub(super) struct Spent {
     pub process: DurationNs,
     own_threads: DurationNs,
+    /// What of it is the sampling thread's.
+    pub sampling: DurationNs,
     calls: CallCost,
 }
 
@@ -24,6 +26,7 @@ impl Spent {
         Spent {
             process: clock::process_cpu(),
             own_threads: agent.own_cost.of_threads(),
+            sampling: agent.own_cost.of_sampling(),
             calls: agent.threads.call_cost(),
         }
     }
@@ -35,7 +38,7 @@ impl Spent {
 
     /// The same without the agent's own threads.
     pub(super) fn without_own_threads(self) -> Spent {
-        Spent { own_threads: DurationNs::ZERO, ..self }
+        Spent { own_threads: DurationNs::ZERO, sampling: DurationNs::ZERO, ..self }
     }
 
     /// How far the interval of 95 % around what hooks cost since then reaches to each side.
@@ -47,7 +50,7 @@ impl Spent {
     #[cfg(test)]
     pub(super) fn made_up(process: DurationNs, own_threads: DurationNs, hooks: DurationNs) -> Spent {
         let calls = CallCost { calls: 1_000, total: DurationNs(hooks.0 / ONE_IN), squares: 0 };
-        Spent { process, own_threads, calls }
+        Spent { process, own_threads, sampling: DurationNs::ZERO, calls }
     }
 
     /// How many calls of hooks there were since then, estimated.

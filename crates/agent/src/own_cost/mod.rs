@@ -19,6 +19,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Default)]
 pub struct OwnCost {
     threads: Mutex<OwnThreads>,
+    /// Of the threads' time, that of the sampling thread.
+    sampling_ns: AtomicU64,
     attach_ns: AtomicU64,
     attach_pause_ns: AtomicU64,
     pauses_ns: AtomicU64,
@@ -49,6 +51,16 @@ impl OwnCost {
         let threads = self.lock();
         let running = threads.running.iter().filter_map(|clock| clock::cpu_of(*clock));
         threads.ended + running.sum()
+    }
+
+    /// The sampling thread has used so much more CPU time. It is in [`Self::of_threads`], too.
+    pub fn sampled(&self, cpu: DurationNs) {
+        self.sampling_ns.fetch_add(cpu.0, Ordering::Relaxed);
+    }
+
+    /// CPU time of sampling threads so far, in all recordings.
+    pub fn of_sampling(&self) -> DurationNs {
+        DurationNs(self.sampling_ns.load(Ordering::Relaxed))
     }
 
     /// Makes a call that has the VM stop all threads, and counts it as a pause. This is

@@ -78,6 +78,12 @@ impl Rings {
         Ok(Events { events, stack_bytes })
     }
 
+    /// How often threads are sampled from now on: those with `events`, and those that are added.
+    pub fn set_interval<'a>(&mut self, interval_ns: u64, events: impl Iterator<Item = &'a Events>) -> io::Result<()> {
+        self.rings.iter_mut().for_each(|(_, ring)| ring.set_interval_of_events(interval_ns));
+        events.flat_map(|thread| &thread.events).try_for_each(|event| event.set_interval(interval_ns))
+    }
+
     /// Samples a thread no longer.
     pub fn close(&mut self, events: Events) {
         self.open -= events.events.len();

@@ -127,9 +127,37 @@ impl Drop for Ends {
     }
 }
 
+/// CPU time between two samples of a thread, now and before it was last changed.
+struct Interval {
+    wanted_ns: u64,
+    ns: u64,
+    before_ns: u64,
+    changed: TimeNs,
+}
+
+impl Interval {
+    fn new(ns: u64) -> Interval {
+        Interval { wanted_ns: ns, ns, before_ns: ns, changed: TimeNs(0) }
+    }
+
+    fn change(&mut self, ns: u64) {
+        *self = Interval { ns, before_ns: self.ns, changed: clock::now(), ..*self };
+    }
+
+    /// What a sample that was taken then stands for, per tick.
+    fn at(&self, time_ns: u64) -> u64 {
+        if time_ns < self.changed.0 {
+            self.before_ns
+        } else {
+            self.ns
+        }
+    }
+}
+
 struct Sampler {
     agent: &'static Agent,
     plan: Plan,
+    interval: Interval,
     sources: Sources,
     decoding: Decoding,
     asking: Option<Asking>,
@@ -141,6 +169,8 @@ struct Sampler {
     changes: u64,
     /// When that was.
     left: Instant,
+    /// CPU time of this thread that was counted already.
+    counted: DurationNs,
 }
 
 impl Sampler {
@@ -154,6 +184,7 @@ impl Sampler {
         Some(Sampler {
             agent,
             plan,
+            interval: Interval::new(plan.interval_ns),
             sources: Sources::new(plan).inspect_err(failed).ok()?,
             decoding: Decoding::new(agent, plan.only_owners)?,
             asking: Asking::new(agent, jni, plan.source, plan.interval_ns),
@@ -163,6 +194,7 @@ impl Sampler {
             refused: HashSet::new(),
             changes: 0,
             left: Instant::now(),
+            counted: DurationNs::ZERO,
         })
     }
 
@@ -187,6 +219,7 @@ impl Sampler {
                 self.add_native();
                 look = Instant::now() + LOOK_FOR_THREADS;
             }
+            self.follow_budget();
             if Instant::now() >= release {
                 self.decoding.release_files();
                 release = Instant::now() + RELEASE_FILES;
@@ -205,6 +238,24 @@ impl Sampler {
         self.round();
         self.tell_answers(&info);
         self.decoding.end();
+    }
+
+    /// Samples as often as the governor wants.
+    fn follow_budget(&mut self) {
+        let wanted = self.interval.wanted_ns.saturating_mul(self.agent.samples.sparser());
+        if self.plan.eager || self.plan.only_owners || wanted == self.interval.ns {
+            return;
+        }
+        self.round();
+        if self.sources.set_interval(wanted).is_err() {
+            // A thread that ended; whoever is refused goes on as before, and its samples count for more than they are.
+            self.take_leave(&task::all());
+            let _ = self.sources.set_interval(wanted);
+        }
+        if let Some(waiting) = &mut self.waiting {
+            waiting.set_interval(wanted);
+        }
+        self.interval.change(wanted);
     }
 
     /// Adds what is known of the VM's answers to the recording's settings.
@@ -236,7 +287,7 @@ impl Sampler {
         if let Some(owners) = self.owners.as_ref().filter(|_| self.plan.only_owners) {
             return owners.pause();
         }
-        Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).clamp(PAUSES.0, PAUSES.1)
+        Duration::from_nanos(self.interval.ns.saturating_mul(2)).clamp(PAUSES.0, PAUSES.1)
     }
 
     fn add_started(&mut self) {
@@ -319,11 +370,18 @@ impl Sampler {
         }
     }
 
+    /// Says what this thread used since it last did.
+    fn count_cost(&mut self) {
+        let now = clock::thread_cpu();
+        self.agent.own_cost.sampled(now - self.counted);
+        self.counted = now;
+    }
+
     /// Takes what has been copied, and says up to when nothing is missing.
     fn round(&mut self) {
         let begun = clock::now();
-        let Sampler { sources, decoding, asking, waiting, owners, batch, agent, plan, .. } = self;
-        let interval = plan.interval_ns;
+        self.count_cost();
+        let Sampler { sources, decoding, asking, waiting, owners, batch, agent, plan, interval, .. } = self;
         let all = sources.drain(&mut |subject, record| match record {
             Record::Sample(sample) => {
                 let copied = Copied {
@@ -332,7 +390,7 @@ impl Sampler {
                     registers: sample.registers,
                     stack: sample.stack,
                     kernel: sample.kernel,
-                    weight: DurationNs(interval.saturating_mul(sample.ticks)),
+                    weight: DurationNs(interval.at(sample.time_ns).saturating_mul(sample.ticks)),
                 };
                 let decoded = match sample.calls {
                     Some(count) => decoding.traced(subject, &copied, count),

@@ -32,7 +32,6 @@ enum Means {
     Events(Events),
     Ring(Ring),
     /// Held for the signals it sends.
-    #[expect(dead_code)]
     Timer(Timer),
     /// The VM is asked for its stacks.
     Asked,
@@ -290,6 +289,27 @@ impl Sources {
         for os_id in ended {
             self.remove(os_id);
         }
+    }
+
+    /// Samples all threads each so many ns from now on. A thread's next sample may stand for the time that
+    /// was set before.
+    ///
+    /// # Errors
+    /// What the kernel says of the first thread that it refuses, and that did not end meanwhile.
+    pub fn set_interval(&mut self, interval_ns: u64) -> io::Result<()> {
+        self.plan.interval_ns = interval_ns;
+        if let Some(shared) = &mut self.shared {
+            let events = self.threads.values().filter_map(|(_, means)| match means {
+                Means::Events(events) => Some(events),
+                _ => None,
+            });
+            shared.set_interval(interval_ns, events)?;
+        }
+        self.threads.values_mut().try_for_each(|(_, means)| match means {
+            Means::Ring(ring) => ring.set_interval(interval_ns),
+            Means::Timer(timer) => timer.set_interval(interval_ns),
+            Means::Events(_) | Means::Asked => Ok(()),
+        })
     }
 
     /// Threads that are sampled.

@@ -65,6 +65,11 @@ impl Waiting {
         Waiting { agent, interval_ns, visits: HashMap::new(), generation: 0, copy, counts_moved: true }
     }
 
+    /// Visits each thread once per this interval from now on.
+    pub fn set_interval(&mut self, interval_ns: u64) {
+        self.interval_ns = interval_ns;
+    }
+
     /// Visits those that it is asked about ([`Waiting::look`]).
     pub fn on_demand(agent: &'static Agent) -> Waiting {
         Waiting { counts_moved: false, ..Waiting::new(agent, 0) }

@@ -33,6 +33,8 @@ pub struct Samples {
     owners: AtomicBool,
     /// How many times longer the sampler waits between two looks at owners.
     slower: AtomicU64,
+    /// How many times longer than asked for the time between two samples of a thread is.
+    sparser: AtomicU64,
     settled: AtomicU64,
     /// What outlives a recording.
     pub lasting: Lasting,
@@ -46,6 +48,7 @@ impl Default for Samples {
             on: AtomicBool::new(false),
             owners: AtomicBool::new(false),
             slower: AtomicU64::new(1),
+            sparser: AtomicU64::new(1),
             settled: AtomicU64::new(u64::MAX),
             lasting: Lasting::default(),
         }
@@ -76,6 +79,16 @@ impl Samples {
     /// See [`Self::look_slower`].
     pub fn slower(&self) -> u64 {
         self.slower.load(Ordering::Relaxed)
+    }
+
+    /// Threads are sampled this many times less often than was asked for.
+    pub fn sample_sparser(&self, times: u64) {
+        self.sparser.store(times.max(1), Ordering::Relaxed);
+    }
+
+    /// See [`Self::sample_sparser`].
+    pub fn sparser(&self) -> u64 {
+        self.sparser.load(Ordering::Relaxed)
     }
 
     /// Takes what was handed over since the last call.

@@ -92,7 +92,8 @@ pub struct Capture {
     /// Try to keep the cost that Headway can measure below this percentage of the process's CPU
     /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
-    /// by call stack and owner become estimates. If sampling, too, costs more than one and a half times
+    /// by call stack and owner become estimates. If most of the cost is that of cpu or wall samples, these are taken
+    /// less often than -i says. If sampling, too, costs more than one and a half times
     /// this, the report, `status` and `stop` say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
@@ -422,13 +423,13 @@ impl Capture {
             .with_flag("safe", self.safe)
     }
 
-    /// What the recording may cost. Without a wish there is a limit where what is recorded can be
-    /// sampled: not for experiments, not where short contentions are recorded as sums already, and not
-    /// where most of the cost may be that of CPU samples as often as was asked for.
+    /// What the recording may cost. Without a wish there is a limit where less can be recorded: not for experiments,
+    /// not where short contentions are recorded as sums already, and not where CPU samples are wanted as often as was
+    /// asked for.
     fn budget(&self) -> Option<f64> {
-        let is_recorded_one_by_one =
-            |feature: &Feature| feature.words().iter().any(|word| ["monitor", "park"].contains(word));
-        let can_sample = self.events.is_empty() || self.events.iter().any(is_recorded_one_by_one);
+        let can_be_less =
+            |feature: &Feature| feature.words().iter().any(|word| ["monitor", "park", "cpu", "wall"].contains(word));
+        let can_sample = self.events.is_empty() || self.events.iter().any(can_be_less);
         let has_wish = self.exact
             || self.experiments.is_some()
             || self.min_duration.is_some()
@@ -480,7 +481,14 @@ mod tests {
         let percents = |capture: Capture| capture.budget().map(|budget| budget * 100.0);
         let span = Some(Span { ns: 1_000_000 });
         let of = |feature| Capture { events: vec![feature, Feature::Steal], ..Capture::default() };
-        for limited in [Capture::default(), of(Feature::Monitor), of(Feature::Lock), of(Feature::Mounts)] {
+        for limited in [
+            Capture::default(),
+            of(Feature::Monitor),
+            of(Feature::Lock),
+            of(Feature::Mounts),
+            of(Feature::Cpu),
+            of(Feature::Wall),
+        ] {
             assert_eq!(percents(limited), Some(1.0));
         }
         assert_eq!(percents(Capture { max_rate: Some(1), ..Capture::default() }), Some(1.0));
@@ -491,7 +499,6 @@ mod tests {
             Capture { park_floor: span, ..Capture::default() },
             Capture { sampling_window: span, ..Capture::default() },
             Capture { interval: span, ..Capture::default() },
-            of(Feature::Cpu),
             of(Feature::Pressure),
         ] {
             assert_eq!(percents(unlimited), None);

@@ -211,8 +211,14 @@ mod tests {
             run_queue_ns: 60 * MS,
             runnable_share: 0.1667,
         };
-        let named =
-            |name: &str, is_service| Named { name: name.into(), one: name.into(), is_service, threads: 1, totals };
+        let named = |name: &str, is_service| Named {
+            name: name.into(),
+            one: name.into(),
+            is_service,
+            threads: 1,
+            totals,
+            ..Named::default()
+        };
         let spread =
             Spread { total_ns: 9 * MS, p50_ns: MS, p90_ns: 2 * MS, p99_ns: 3 * MS, p999_ns: 3 * MS, max_ns: 4 * MS };
         let steal = StealReport {

@@ -13,7 +13,14 @@ fn second(exact: f64, window_ns: u64, thins: bool) -> Interval {
         0 => exact,
         window => counting + 0.15 * exact * 1e6 / window as f64,
     };
-    Interval { length: 1e9, process: 1e9, own: share * 1e9, error: 0.0, bytes: share * 1e8, calls: exact * 1e6 }
+    Interval {
+        length: 1e9,
+        process: 1e9,
+        own: share * 1e9,
+        bytes: share * 1e8,
+        calls: exact * 1e6,
+        ..Interval::default()
+    }
 }
 
 fn governor(budget: f64) -> Governor {
@@ -333,6 +340,7 @@ impl Simulation {
             error: 2.0 * deviation,
             bytes: second.bytes * part,
             calls: second.calls * part,
+            ..second
         }
     }
 
@@ -397,4 +405,68 @@ fn a_burst_is_no_alarm_where_windows_are_as_long_as_they_can_be() {
         "parks can be thinned out"
     );
     assert!(!Governor { can_thin: true, thins: true, ..governor(WINDOWS_NS.1) }.is_alarming(burst, burst));
+}
+
+/// What `record less` and how often samples may be taken are of these events.
+fn with_samples(events: &str, interval_ns: u64) -> Governor {
+    let options = format!("status,events={events},interval={interval_ns},budget=0.01");
+    Governor::new(&Options::parse(&options).unwrap())
+}
+
+/// A second of a process that uses one CPU, of which samples cost `sampling` where they are taken as often as was asked
+/// for, and the rest of the recording `rest`.
+fn sampled_second(governor: &Governor, sampling: f64, rest: f64) -> Interval {
+    let sampling = sampling / governor.sparser as f64;
+    let own = (sampling + rest) * 1e9;
+    Interval { length: 1e9, process: 1e9, own, sampling: sampling * 1e9, calls: 1e5, ..Interval::default() }
+}
+
+#[test]
+fn samples_that_cost_too_much_are_taken_less_often_until_they_fit_again() {
+    let mut governor = with_samples("monitor+cpu", 1_000_000);
+    for _ in 0..10 {
+        let second = sampled_second(&governor, 0.05, 0.001);
+        governor.decide(second, false);
+    }
+    // A fifth would be 1.1 %.
+    assert_eq!((governor.sparser, governor.window_ns), (8, 0));
+    let held = governor.sparser;
+    for _ in 0..60 {
+        let second = sampled_second(&governor, 0.05, 0.001);
+        governor.decide(second, false);
+        assert_eq!((governor.sparser, governor.window_ns), (held, 0));
+    }
+    for _ in 0..30 {
+        let second = sampled_second(&governor, 0.002, 0.001);
+        governor.decide(second, false);
+    }
+    assert_eq!((governor.sparser, governor.window_ns), (1, 0));
+}
+
+#[test]
+fn samples_are_not_taken_less_often_for_what_locks_cost() {
+    let mut governor = with_samples("monitor+cpu", 10_000_000);
+    for _ in 0..10 {
+        let second = sampled_second(&governor, 0.002, 0.05);
+        governor.decide(second, false);
+    }
+    assert_eq!(governor.sparser, 1);
+    assert!(governor.window_ns > 0);
+}
+
+#[test]
+fn samples_are_taken_once_a_second_at_the_least() {
+    for (events, interval_ns, most) in
+        [("cpu", 10_000_000, 64), ("wall", 100_000_000, 10), ("cpu", 1_000_000_000, 1), ("monitor", 10_000_000, 1)]
+    {
+        assert_eq!(with_samples(events, interval_ns).sparsest, most, "{events}");
+    }
+    let mut governor = with_samples("cpu", 100_000_000);
+    for _ in 0..30 {
+        let second = sampled_second(&governor, 0.9, 0.0);
+        governor.decide(second, false);
+    }
+    assert_eq!(governor.sparser, 10);
+    let said = governor.complains(DurationNs(30_000_000_000)).expect("it is exceeded");
+    assert!(said.contains("To take fewer samples: a longer -i. To allow this: --budget "), "{said}");
 }
