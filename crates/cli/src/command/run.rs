@@ -17,6 +17,7 @@ use crate::render;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_analysis::report::FindingKind;
+use headway_analysis::Report;
 use headway_jfr::IfTaken;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -163,9 +164,7 @@ impl Run {
         }
         analysed.sort_by_key(|recording| std::cmp::Reverse(recording.report.blocked_ns));
         for recording in &analysed {
-            let is_quiet = recording.report.findings.iter().all(|finding| finding.kind == FindingKind::Nothing);
-            let text = match is_quiet && recording.report.contentions == 0 && recording.report.selection.is_everything()
-            {
+            let text = match is_a_line_enough(&recording.report, analysed.len() == 1) {
                 true => render::one_line(recording, &screen),
                 false if self.breakdown.is_asked() => format!("\n{}", render::report(recording, &screen)),
                 false => format!("\n{}", render::brief(recording, &screen)),
@@ -175,6 +174,16 @@ impl Run {
         DONE
     }
 }
+
+/// True where nothing happened that is worth a report: of one JVM among several, or of one that hardly ran.
+fn is_a_line_enough(report: &Report, is_alone: bool) -> bool {
+    let is_quiet = report.findings.iter().all(|finding| finding.kind == FindingKind::Nothing);
+    let is_short = report.duration_ns < WORTH_A_REPORT_NS;
+    is_quiet && report.contentions == 0 && report.selection.is_everything() && (is_short || !is_alone)
+}
+
+/// From here on, where the only JVM's time went is worth a report even if nothing blocked.
+const WORTH_A_REPORT_NS: u64 = 1_000_000_000;
 
 /// Build daemons outlive the command that started them, and record on.
 fn tell_of_survivors(recordings: &[PathBuf], pattern: &Pattern) {
@@ -258,4 +267,25 @@ fn renamed(from: &Path, to: &Path, if_taken: IfTaken) -> PathBuf {
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::error::FAILURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_analysis::report::Finding;
+
+    #[test]
+    fn the_only_program_gets_a_report_even_if_nothing_blocked_it() {
+        let report = |seconds: u64, contentions| Report {
+            duration_ns: seconds * WORTH_A_REPORT_NS,
+            contentions,
+            findings: vec![Finding { kind: FindingKind::Nothing, ..Finding::default() }],
+            ..Report::default()
+        };
+        assert!(!is_a_line_enough(&report(2, 0), true));
+        // A tool of a build, or a JVM that only said its version.
+        assert!(is_a_line_enough(&report(2, 0), false));
+        assert!(is_a_line_enough(&report(0, 0), true));
+        assert!(!is_a_line_enough(&report(2, 1), false));
+    }
 }
