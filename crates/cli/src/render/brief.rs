@@ -305,18 +305,25 @@ fn short(frame: &str) -> &str {
     at.map_or(frame, |at| &frame[at..])
 }
 
+/// What was dropped most, and how many causes more there are. What an analysis adds up is not dropped: totals have it,
+/// and the full report says how much that is.
+fn losses(report: &Report) -> Option<String> {
+    let dropped = || report.losses.iter().filter(|(name, _)| name.as_str() != Loss::AnalysisFull.name());
+    let (name, count) = dropped().max_by_key(|(_, count)| **count)?;
+    let meaning = Loss::from_name(name).map_or_else(|| name.clone(), |loss| loss.explanation().to_owned());
+    let others = match dropped().count() - 1 {
+        0 => String::new(),
+        n => format!(", and {}", numbers::counted(n as u64, "other cause", "other causes")),
+    };
+    Some(format!("losses ({}{others}): {meaning}", numbers::grouped(*count)))
+}
+
 /// What was dropped, was not active, or is damaged: a line each.
 fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
     let report = &analysed.report;
     let cut = Screen { cut: true, ..*screen };
     let mut lines = Vec::new();
-    if let Some((name, count)) = report.losses.iter().max_by_key(|(_, count)| **count) {
-        let meaning = Loss::from_name(name).map_or_else(|| name.clone(), |loss| loss.explanation().to_owned());
-        let others = match report.losses.len() - 1 {
-            0 => String::new(),
-            n => format!(", and {}", numbers::counted(n as u64, "other cause", "other causes")),
-        };
-        let text = format!("losses ({}{others}): {meaning}", numbers::grouped(*count));
+    if let Some(text) = losses(report) {
         lines.extend(prose::wrapped_at_most(1, &text, 0, &cut).iter().map(|line| screen.warning(line)));
     }
     let degraded = report.degraded.iter().map(|degraded| (&*degraded.mechanism, &*degraded.reason));
@@ -385,6 +392,17 @@ mod tests {
         let text = shown(&report);
         assert!(text.contains("THREAD TIME  not known") && text.contains("jdk.ThreadStart"), "{text}");
         assert!(!text.contains('%'), "{text}");
+    }
+
+    #[test]
+    fn what_is_only_added_up_is_no_loss() {
+        let said = |causes: &[(Loss, u64)]| {
+            let losses = causes.iter().map(|(loss, count)| (loss.name().to_owned(), *count)).collect();
+            super::losses(&Report { losses, ..Report::default() })
+        };
+        assert_eq!(said(&[(Loss::AnalysisFull, 156)]), None);
+        let text = said(&[(Loss::AnalysisFull, 156), (Loss::SampleInHeap, 2), (Loss::Panic, 1)]).unwrap();
+        assert!(text.starts_with("losses (2, and 1 other cause): sampled stacks of virtual threads"), "{text}");
     }
 
     #[test]
