@@ -48,7 +48,7 @@ pub struct Question {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Memory limit of the query, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    #[arg(long, value_name = "MIB", default_value = "1024", value_parser = mebibytes)]
     pub memory: usize,
 }
 
@@ -94,6 +94,27 @@ pub struct Ingest {
     /// Number of CPUs of that machine
     #[arg(long)]
     pub cpus: Option<u32>,
+}
+
+/// A number of MiB, at least one.
+fn mebibytes(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number of MiB such as 512".to_owned())
+}
+
+/// What is wrong with a command line, in one line: clap's message without its summary of the usage.
+pub fn mistake(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let end = ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|mark| text.find(mark)).min();
+    let said = text.get(..end.unwrap_or(text.len())).unwrap_or(&text);
+    let said = said
+        .strip_prefix("error: ")
+        .unwrap_or(said)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace(" found tip: ", ": ");
+    format!("{said} (see --help)")
 }
 
 fn label(text: &str) -> Result<String, String> {
@@ -285,7 +306,7 @@ pub struct ViewStore {
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
     /// Memory limit of all queries together, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    #[arg(long, value_name = "MIB", default_value = "1024", value_parser = mebibytes)]
     pub memory: usize,
 }
 
@@ -308,7 +329,7 @@ pub struct Regressions {
     #[command(flatten)]
     pub search: Search,
     /// Memory limit of a query, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    #[arg(long, value_name = "MIB", default_value = "1024", value_parser = mebibytes)]
     pub memory: usize,
 }
 
@@ -561,5 +582,20 @@ mod tests {
         for wrong in ["1k", "", "g", "1t", "-1m", "99999999999999999999m", "18446744073709551615g"] {
             assert_eq!(bytes(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_mistake_is_one_line() {
+        let said = |arguments: &[&str]| {
+            let all = [&["headway-fleet", "sql"], arguments].concat();
+            mistake(&<Arguments as clap::Parser>::try_parse_from(all).unwrap_err())
+        };
+        let memory =
+            "invalid value 'abc' for '--memory <MIB>': expected a whole number of MiB such as 512 (see --help)";
+        assert_eq!(said(&["--memory", "abc", "select 1"]), memory);
+        assert!(said(&["--memory", "0", "select 1"]).contains("a whole number of MiB"));
+        assert_eq!(said(&[]), "the following required arguments were not provided: <QUERY> (see --help)");
+        let similar = "unexpected argument '--outpu': a similar argument exists: '--output' (see --help)";
+        assert_eq!(said(&["--outpu", "x", "select 1"]), similar);
     }
 }

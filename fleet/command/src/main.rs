@@ -23,12 +23,22 @@ mod view;
 mod views;
 
 use arguments::{Arguments, Command};
+use clap::error::ErrorKind;
 use clap::Parser;
 use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.exit_code() == 0 || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.exit()
+        }
+        Err(error) => {
+            eprintln!("headway-fleet: {}", arguments::mistake(&error));
+            return ExitCode::from(2);
+        }
+    };
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
