@@ -15,6 +15,7 @@ mod evidence;
 mod gist;
 mod locks;
 mod other;
+mod others;
 mod phases;
 mod pinned;
 mod seen;

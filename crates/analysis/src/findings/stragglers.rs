@@ -2,7 +2,8 @@
 //! threads that wait for the last of others.
 
 use super::locks::{full, ranked, short};
-use super::waits::{self, seen_in, SeenIn, Whose};
+use super::others::Whose;
+use super::waits::{self, seen_in, SeenIn};
 use super::words::{code, count, grouped, percent};
 use super::{lives_of, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
