@@ -6,7 +6,7 @@ use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
 use super::others::{begun_by, Others, Whose};
 use super::seen::{Doing, Doings, OFTEN};
-use super::words::{begun, code, count, grouped, percent};
+use super::words::{begun, code, count, grouped, is_group, percent};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
@@ -281,6 +281,10 @@ impl Group {
             text = format!("{text} {did}");
         }
         let mut gist = self.gist(method, others.as_ref(), names);
+        if let Some(waited) = self.enders_wait((analysis, grounds), lives).filter(|_| others.is_none()) {
+            text = format!("{text} {waited}");
+            gist.add(&waited);
+        }
         if self.in_flight == self.count {
             gist.add("None of these waits ended during the recording.");
             let waits_for_result = self.entry == EntryKind::WaitResult;
@@ -462,6 +466,36 @@ impl Group {
         is_known.then_some((others, Helper { name, woken_by, wakers: Vec::new() }))
     }
 
+    /// What those waited for themselves, for most of their life, that ended most of these waits: ``Threads `pool-*` mostly
+    /// waited themselves, in `Orders.order` for a result.``
+    fn enders_wait(&self, (analysis, grounds): (&Analysis, &Grounds<'_>), lives: &Lives<'_>) -> Option<String> {
+        let (names, by) = (&analysis.names, self.ended_by_group());
+        let ender = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
+        if self.own_groups(names).contains(names.text(ender)) || !self.is_of_many(&[ender]) {
+            return None;
+        }
+        let mut waits: FxHashMap<(NameId, Synchronizer), Group> = FxHashMap::default();
+        for (place, site) in sites_of(ender, analysis).filter(|(place, _)| !grounds.classes.is_idle(*place)) {
+            let Some(method) = site.method else { continue };
+            let group = waits.entry((method, site.synchronizer)).or_default();
+            group.entry = grounds.classes.get(place);
+            group.add(site);
+        }
+        let all: u64 = waits.values().map(|group| group.total).sum();
+        let threads: FxHashSet<ThreadId> = waits.values().flat_map(|group| group.threads.keys().copied()).collect();
+        let who = match threads.len() {
+            1 => code(&names.group_or_thread(ender)),
+            _ => code(names.text(ender)),
+        };
+        let life = lives_of(threads.into_iter(), (lives.threads, names), (lives.active_ns, lives.range));
+        let ((method, _), most) = ranked(&waits, |group| group.total).first().copied()?;
+        let themselves = if is_group(&who) { "themselves" } else { "itself" };
+        (share(all, life) >= MOST_OF && share(most.total, all) >= MOST_OF).then(|| {
+            let (place, awaited) = (code(&short(*method, names)), most.what_for(names));
+            format!("{} mostly waited {themselves}, in {place} for {awaited}.", begun_by(&who))
+        })
+    }
+
     /// How long the thread waited that waited longest: together they did for no less.
     fn longest_ns(&self) -> u64 {
         self.threads.values().copied().max().unwrap_or_default()
@@ -479,11 +513,7 @@ impl Group {
             let part = part_of_waits(self.notified);
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
-                (Some((from, group, ended)), _) => {
-                    let part = self.part_of_time(ended.ns);
-                    let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-                    text += &format!(". {}", woken_by(&who, &part));
-                }
+                (Some(returned), _) => text += &format!(". {returned}"),
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
                     let ended = format!(". A notify ended {part}, most often one in {}", code(&by.name));
@@ -514,9 +544,8 @@ impl Group {
 
     /// `. Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
-        if let Some((from, group, of_them)) = self.returned(method, names) {
-            let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-            return format!(". {}", woken_by(&who, &self.part_of_time(of_them.ns)));
+        if let Some(returned) = self.returned(method, names) {
+            return format!(". {returned}");
         }
         let by = self.ended_by_group();
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
@@ -529,9 +558,9 @@ impl Group {
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
-    /// called from `Orders.handle`; by threads of which group; how many waits that were, and
-    /// how long. `None` where nothing but plumbing is on the stack.
-    fn returned(&self, method: NameId, names: &Names) -> Option<(String, TextId, Ended)> {
+    /// called from `Orders.handle`; by threads of which group, and which other one if that did much of it, too; and how
+    /// long these waits were. `None` where nothing but plumbing is on the stack.
+    fn returned(&self, method: NameId, names: &Names) -> Option<String> {
         /// What was ended, and the stack that ended the most of it.
         type Most = (Ended, (u64, Option<PathId>));
         let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
@@ -542,9 +571,20 @@ impl Group {
             all.add(*ended);
             *most = (*most).max((ended.ns, *path));
         }
-        let ((group, from), (ended, (_, most))) = ranked(&by, |(all, _)| all.ns).first().copied()?;
+        let ranked = ranked(&by, |(all, _)| all.ns);
+        let ((group, from), (ended, (_, most))) = ranked.first().copied()?;
         let stack = most.map(|path| names.frames(path)).unwrap_or_default();
-        Some((returned_text(from.as_ref()?, &stack, names), *group, *ended))
+        let returned = returned_text(from.as_ref()?, &stack, names);
+        let by = |group: TextId| code(&names.group_or_thread(group));
+        let woken = woken_by(&format!("{returned} in {}", by(*group)), &self.part_of_time(ended.ns));
+        let mut others = ranked.iter().skip(1).filter(|((_, too), _)| too == from);
+        let other = others.next().filter(|(_, (ended, _))| share(ended.ns, self.total) >= OFTEN);
+        Some(match other {
+            Some(((group, _), (ended, _))) => {
+                format!("{woken} and in {} ({})", by(*group), percent(share(ended.ns, self.total)))
+            }
+            None => woken,
+        })
     }
 
     /// How long the waits were that threads of each group ended.
@@ -588,7 +628,7 @@ impl Group {
         let own = self.own_groups(names);
         let is_own = |group: TextId| own.contains(names.text(group));
         let mut by_group = self.seen_by_group(names, enders, (whose, &is_own));
-        let most = ranked(&by_group, Doings::ns).first().map(|(group, _)| **group)?;
+        let most = self.most_seen(&by_group, (whose, &is_own))?;
         // Of other groups it is not known when they had it.
         let is_alike = |group: &TextId| *group == most || is_own(most) && is_own(*group);
         let groups: Vec<TextId> = by_group.keys().copied().filter(is_alike).collect();
@@ -619,6 +659,22 @@ impl Group {
         }
         let who = if own.is_some() { names.text(most).to_owned() } else { names.group_or_thread(most) };
         Some(Others { doings, who: code(&who), own, groups, among, is_seldom, helper: None })
+    }
+
+    /// The group of which most was seen; one that ended many of the waits, if there is one.
+    fn most_seen(
+        &self,
+        by_group: &FxHashMap<TextId, Doings>,
+        (whose, is_own): (Whose, &impl Fn(TextId) -> bool),
+    ) -> Option<TextId> {
+        let seen: Vec<TextId> = ranked(by_group, Doings::ns).into_iter().map(|(group, _)| *group).collect();
+        let own: Vec<TextId> = seen.iter().copied().filter(|group| is_own(*group)).collect();
+        let is_of_many = |group: &&TextId| match is_own(**group) {
+            true => self.is_of_many(&own),
+            false => self.is_of_many(&[**group]),
+        };
+        let of_many = seen.iter().find(is_of_many).filter(|_| !matches!(whose, Whose::Last));
+        of_many.or(seen.first()).copied()
     }
 
     /// The same by group; `is_own` where threads wait for it themselves.
@@ -694,12 +750,15 @@ impl Group {
 
 /// Where only threads of this group wait for work.
 fn idle_sites<'a>(group: TextId, analysis: &'a Analysis, grounds: &'a Grounds<'_>) -> impl Iterator<Item = &'a Site> {
+    sites_of(group, analysis).filter(|(place, _)| grounds.classes.is_idle(*place)).map(|(_, site)| site)
+}
+
+/// Where only threads of this group wait, with the place of that.
+fn sites_of(group: TextId, analysis: &Analysis) -> impl Iterator<Item = (usize, &Site)> {
     let names = &analysis.names;
     let is_of_group = move |thread: &ThreadId| names.group_text(*thread) == names.text(group);
     let sites = analysis.waits.sites().iter().enumerate();
-    sites
-        .filter(move |(place, site)| grounds.classes.is_idle(*place) && site.threads.keys().all(is_of_group))
-        .map(|(_, site)| site)
+    sites.filter(move |(_, site)| site.threads.keys().all(is_of_group))
 }
 
 /// `` `Job.finish` ``, or `` `Pool.giveBack`, called from `Orders.handle`, ``; `ended` is the stack with which most of

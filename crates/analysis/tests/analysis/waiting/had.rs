@@ -105,3 +105,64 @@ fn who_leaves_the_queue_returned_nothing() {
     let not_returned = "For most of the time, no thread was seen to have one: some may not have been returned.";
     assert!(report.verdict.ends_with(not_returned), "{}", report.verdict);
 }
+
+/// Requests wait for results that a pool makes; where it is busy, whoever gives it work makes them itself.
+#[test]
+fn of_several_that_make_results_the_one_that_made_most_is_named_whoever_was_seen_more() {
+    let waits = "j.CompletableFuture.get com.acme.Quotes.serve java.lang.Thread.run";
+    let wakes = "j.CompletableFuture.complete com.acme.Quotes.handle java.lang.Thread.run";
+    let mut waiting = Waiting::new(waits, wakes);
+    waiting.events.push(thread(21, "acceptor"));
+    for round in 0..10 {
+        let maker = if round < 6 { 9 } else { 21 };
+        (1..=3).for_each(|waiter| waiting.wait(waiter, round * 90, round * 90 + 80, Some(maker)));
+    }
+    let handles = "java.lang.Thread.sleep com.acme.Quotes.compute com.acme.Quotes.handle java.lang.Thread.run";
+    defined(&mut waiting, &[(7, handles)]);
+    (0..60).for_each(|sample| seen(&mut waiting, if sample % 5 < 2 { 9 } else { 21 }, 100 + 13 * sample, 7));
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    let woken =
+        "Waiting threads were woken by `Quotes.handle` in `other` (60 % of the waiting time) and in `acceptor` (40 %).";
+    assert!(text.contains(woken), "{text}");
+    let did = "Meanwhile, `other` was mostly in `Thread.sleep`, called from `Quotes.compute`.";
+    assert!(report.verdict.ends_with(did), "{}", report.verdict);
+}
+
+/// Orders run in a pool, and wait for parts that they gave to the same pool.
+#[test]
+fn those_that_make_results_and_wait_themselves_are_named() {
+    let said = |part_ms: u64| {
+        let waits = "j.FutureTask.get com.acme.Quotes.serve java.lang.Thread.run";
+        let wakes =
+            "j.FutureTask.finishCompletion j.FutureTask.set j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
+        let mut waiting = Waiting::new(waits, wakes);
+        let parts =
+            "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos j.FutureTask.awaitDone j.FutureTask.get \
+                     com.acme.Quotes.order j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
+        waiting.events.extend([31, 32].map(|id| lock(id, "java.util.concurrent.FutureTask", id as u32, "")));
+        waiting.events.extend((21..=22).map(|id| thread(id, &format!("pool-{id}"))));
+        for round in 0..10 {
+            (21..=22).for_each(|worker| waiting.wait(worker, round * 90, round * 90 + part_ms, None));
+            (1..=3).for_each(|waiter| waiting.wait(waiter, round * 90, round * 90 + 80, Some(21)));
+        }
+        defined(&mut waiting, &[(4, parts)]);
+        // Each part is another object.
+        let part = |time: TimeNs| LockId(31 + (time.0 - at(0).0) / (90 * MS) % 2);
+        for event in &mut waiting.events {
+            match event {
+                Event::ParkBegin(park) if park.thread.0 > 20 => {
+                    (park.chain, park.blocker) = (ChainId(4), part(park.time));
+                }
+                Event::Park(park) if park.thread.0 > 20 => {
+                    (park.chain, park.blocker) = (ChainId(4), part(park.start));
+                }
+                _ => {}
+            }
+        }
+        waiting.report().verdict
+    };
+    let waited = "Threads `pool-*` mostly waited themselves, in `Quotes.order` for a result.";
+    assert!(said(75).contains(waited), "{}", said(75));
+    assert!(!said(10).contains(waited), "{}", said(10));
+}
