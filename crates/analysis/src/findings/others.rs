@@ -3,6 +3,7 @@
 use super::seen::Doings;
 use super::words::{is_group, was};
 use crate::names::TextId;
+use headway_model::quantity::digits;
 
 /// Who ended the waits had nothing to do until it did.
 const IDLE_HINT: &str = "To see what these threads did, record with `-e lock,steal,wall`.";
@@ -23,6 +24,8 @@ pub(super) struct Others {
     pub among: Option<(f64, u64)>,
     /// True if they had it only for the smaller part of the time, and most waits were not ended by anybody.
     pub is_seldom: bool,
+    /// How many threads waited at a time on average, and how many of these worked, where those are too few.
+    pub at_a_time: Option<(f64, f64)>,
     /// Who ended the waits, in backticks, if that was only a helper.
     pub helper: Option<String>,
 }
@@ -36,7 +39,7 @@ impl Others {
                 let they = if is_group(&self.who) { "They" } else { "It" };
                 Some(format!("{did} {they} only passed on what other threads or the network did. {IDLE_HINT}"))
             }
-            None => self.doings.text(&self.who),
+            None => Some(self.with_numbers(self.doings.text(&self.who)?)),
             Some(whose) => {
                 let did = match self.among {
                     Some(among) => self.doings.text_among((whose.threads(), &self.who), among),
@@ -45,6 +48,13 @@ impl Others {
                 did.map(|did| if self.is_seldom { format!("{did} {NOT_RETURNED}") } else { did })
             }
         }
+    }
+
+    /// What is `said`, and how many threads waited and worked.
+    fn with_numbers(&self, said: String) -> String {
+        let Some((waited, worked)) = self.at_a_time else { return said };
+        let (waited, worked, who) = (digits(waited), digits(worked), &self.who);
+        format!("{said} On average, {waited} threads waited at a time, and {worked} threads {who} were at work.")
     }
 
     /// The same without numbers, for the verdict. `awaited` is what they may have had.
@@ -65,7 +75,7 @@ impl Others {
                     false => format!("{who} ended the waits, but was mostly idle itself: it {idle}."),
                 }
             }
-            None => format!("Meanwhile, {} {did}.", was(&self.who)),
+            None => self.with_numbers(format!("Meanwhile, {} {did}.", was(&self.who))),
             Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", whose.were(awaited)),
             Some(whose) => format!("{} {did}.", whose.were(awaited)),
         })
@@ -112,4 +122,10 @@ pub(super) fn begun_by(who: &str) -> String {
         return format!("Threads {who}");
     }
     who.to_owned()
+}
+
+/// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in
+/// brackets.
+pub(super) fn woken_by(who: &str, part: &str) -> String {
+    format!("Waiting threads were woken by {who} ({part})")
 }

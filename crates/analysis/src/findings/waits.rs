@@ -4,7 +4,7 @@
 
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
-use super::others::{begun_by, Others, Whose};
+use super::others::{begun_by, woken_by, Others, Whose};
 use super::seen::{Doing, Doings, OFTEN};
 use super::words::{begun, code, count, grouped, is_group, percent};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
@@ -203,6 +203,8 @@ const OF_MANY: f64 = 0.5;
 const ALONE: f64 = 0.9;
 /// Call stacks of waits that are looked at for the method that has what is waited for, most time first.
 const PATHS: usize = 16;
+/// Threads that work at a time from which on they are several; so many times more wait where these are too few.
+const SEVERAL: f64 = 1.5;
 /// Samples from which on it is known that threads were looked at.
 const FEW_SEEN: u64 = 5;
 /// Who returns what others had, and wakes those that wait for it: those that had it hand
@@ -658,7 +660,20 @@ impl Group {
             doings.are_part(part);
         }
         let who = if own.is_some() { names.text(most).to_owned() } else { names.group_or_thread(most) };
-        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, helper: None })
+        let at_a_time = self.at_a_time(most, seen_ns).filter(|_| own.is_none() && names.is_several(most));
+        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, at_a_time, helper: None })
+    }
+
+    /// How many threads waited at a time on average, and how many threads of a group were seen meanwhile, for so long
+    /// together; `None` unless the group ended nearly all of the waits, and others wait for a free one of it.
+    fn at_a_time(&self, group: TextId, seen_ns: u64) -> Option<(f64, f64)> {
+        let by = self.ended_by_group();
+        let ends_all = share(by.get(&group).copied().unwrap_or(0), self.total) >= ALONE;
+        let elapsed = self.seen_elapsed as f64;
+        let is_known = ends_all && share(self.seen_elapsed, self.longest_ns()) >= MOST_OF;
+        let (waited, worked) = (self.reached as f64 / elapsed, seen_ns as f64 / elapsed);
+        // A single thread may finish what many wait for at once.
+        (is_known && worked >= SEVERAL && waited >= SEVERAL * worked).then_some((waited, worked))
     }
 
     /// The group of which most was seen; one that ended many of the waits, if there is one.
@@ -772,12 +787,6 @@ fn returned_text(returned: &Returned, ended: &[PathFrame], names: &Names) -> Str
         false => "called indirectly from",
     };
     format!("{by}, {called} {},", code(&short(from, names)))
-}
-
-/// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in
-/// brackets.
-pub(super) fn woken_by(who: &str, part: &str) -> String {
-    format!("Waiting threads were woken by {who} ({part})")
 }
 
 /// What ended waits, and who wakes the helper that did, if that is known.

@@ -166,3 +166,27 @@ fn those_that_make_results_and_wait_themselves_are_named() {
     assert!(said(75).contains(waited), "{}", said(75));
     assert!(!said(10).contains(waited), "{}", said(10));
 }
+
+/// A client that runs two calls at a time, whoever asks for more.
+#[test]
+fn how_few_work_for_how_many_is_said() {
+    let said = |workers: u64| {
+        let waits = "j.CompletableFuture.get com.acme.Prices.serve java.lang.Thread.run";
+        let wakes = "j.CompletableFuture.complete com.acme.Client.call java.lang.Thread.run";
+        let mut waiting = Waiting::new(waits, wakes);
+        waiting.events.extend((21..=26).map(|id| thread(id, &format!("client-{id}"))));
+        for round in 0..5 {
+            (1..=8).for_each(|waiter| waiting.wait(waiter, round * 190, round * 190 + 180, Some(21 + waiter % 2)));
+        }
+        let reads = "java.net.Socket.read com.acme.Client.call java.lang.Thread.run";
+        defined(&mut waiting, &[(7, reads)]);
+        for look in 0..45 {
+            (0..workers).for_each(|worker| seen(&mut waiting, 21 + worker, 20 + 20 * look, 7));
+        }
+        waiting.report().verdict
+    };
+    let few = "Meanwhile, threads `client-*` were mostly in `Socket.read`. On average, 7.82 threads waited at \
+               a time, and 2.00 threads `client-*` were at work.";
+    assert!(said(2).ends_with(few), "{}", said(2));
+    assert!(said(6).ends_with("mostly in `Socket.read`."), "{}", said(6));
+}
