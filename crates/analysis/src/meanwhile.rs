@@ -92,6 +92,18 @@ impl Meanwhile {
         waits.and_then(|waits| self.places.get(&(class, waits))).into_iter().flat_map(|of_place| &of_place.seen)
     }
 
+    /// For how long these were seen, whatever somebody waited for.
+    pub fn ns_of(&self, is_one: impl Fn(&Actor) -> bool) -> u64 {
+        let seen = self.places.values().flat_map(|of_place| &of_place.seen);
+        seen.filter(|(actor, _)| is_one(actor)).map(|(_, seen)| seen.ns).sum()
+    }
+
+    /// The elapsed time in which threads were sampled where somebody waited while one of these was seen, or more.
+    pub fn elapsed_of(&self, is_one: impl Fn(&Actor) -> bool) -> u64 {
+        let places = self.places.values().filter(|of_place| of_place.seen.keys().any(&is_one));
+        places.map(|of_place| of_place.elapsed_ns).sum()
+    }
+
     /// The elapsed time in which threads were sampled while somebody waited there.
     pub fn elapsed_ns(&self, class: TextId, waits: Option<PathId>) -> u64 {
         waits.and_then(|waits| self.places.get(&(class, waits))).map_or(0, |of_place| of_place.elapsed_ns)

@@ -3,7 +3,6 @@
 use super::seen::Doings;
 use super::words::{is_group, was};
 use crate::names::TextId;
-use headway_model::quantity::digits;
 
 /// Who ended the waits had nothing to do until it did.
 const IDLE_HINT: &str = "To see what these threads did, record with `-e lock,steal,wall`.";
@@ -24,8 +23,6 @@ pub(super) struct Others {
     pub among: Option<(f64, u64)>,
     /// True if they had it only for the smaller part of the time, and most waits were not ended by anybody.
     pub is_seldom: bool,
-    /// How many threads waited at a time on average, and how many of these worked, where those are too few.
-    pub at_a_time: Option<(f64, f64)>,
     /// Who ended the waits, in backticks, if that was only a helper.
     pub helper: Option<String>,
 }
@@ -39,7 +36,7 @@ impl Others {
                 let they = if is_group(&self.who) { "They" } else { "It" };
                 Some(format!("{did} {they} only passed on what other threads or the network did. {IDLE_HINT}"))
             }
-            None => Some(self.with_numbers(self.doings.text(&self.who)?)),
+            None => self.doings.text(&self.who),
             Some(whose) => {
                 let did = match self.among {
                     Some(among) => self.doings.text_among((whose.threads(), &self.who), among),
@@ -48,13 +45,6 @@ impl Others {
                 did.map(|did| if self.is_seldom { format!("{did} {NOT_RETURNED}") } else { did })
             }
         }
-    }
-
-    /// What is `said`, and how many threads waited and worked.
-    fn with_numbers(&self, said: String) -> String {
-        let Some((waited, worked)) = self.at_a_time else { return said };
-        let (waited, worked, who) = (digits(waited), digits(worked), &self.who);
-        format!("{said} On average, {waited} threads waited at a time, and {worked} threads {who} were at work.")
     }
 
     /// The same without numbers, for the verdict. `awaited` is what they may have had.
@@ -75,7 +65,7 @@ impl Others {
                     false => format!("{who} ended the waits, but was mostly idle itself: it {idle}."),
                 }
             }
-            None => self.with_numbers(format!("Meanwhile, {} {did}.", was(&self.who))),
+            None => format!("Meanwhile, {} {did}.", was(&self.who)),
             Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", whose.were(awaited)),
             Some(whose) => format!("{} {did}.", whose.were(awaited)),
         })

@@ -2,6 +2,8 @@
 //! results, permits, queues that are full or empty. Threads that wait for work
 //! are left out.
 
+mod enders;
+
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
 use super::others::{begun_by, woken_by, Others, Whose};
@@ -203,8 +205,6 @@ const OF_MANY: f64 = 0.5;
 const ALONE: f64 = 0.9;
 /// Call stacks of waits that are looked at for the method that has what is waited for, most time first.
 const PATHS: usize = 16;
-/// Threads that work at a time from which on they are several; so many times more wait where these are too few.
-const SEVERAL: f64 = 1.5;
 /// Samples from which on it is known that threads were looked at.
 const FEW_SEEN: u64 = 5;
 /// Who returns what others had, and wakes those that wait for it: those that had it hand
@@ -283,6 +283,10 @@ impl Group {
             text = format!("{text} {did}");
         }
         let mut gist = self.gist(method, others.as_ref(), names);
+        if let Some(few) = others.as_ref().and_then(|others| self.few_at_work(others, analysis, life)) {
+            text = format!("{text} {few}");
+            gist.add(&few);
+        }
         if let Some(waited) = self.enders_wait((analysis, grounds), lives).filter(|_| others.is_none()) {
             text = format!("{text} {waited}");
             gist.add(&waited);
@@ -319,8 +323,14 @@ impl Group {
     fn others(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> (Option<(Others, String)>, Option<Helper>) {
         let names = &analysis.names;
         let said = |others: Others| others.text().map(|did| (others, did));
-        let direct =
-            self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(&others.groups));
+        let mut direct = self.seen(names, &self.enders(), Whose::WaitedFor);
+        direct = direct.filter(|others| self.is_of_many(&others.groups));
+        if let Some(others) = direct.as_mut().filter(|others| others.is_seldom) {
+            // Of a thread that several things are waited for, a sample is about one of them.
+            let here =
+                |actor: &(TextId, PathId)| others.groups.contains(&actor.0) && self.meanwhile.contains_key(actor);
+            others.is_seldom = share(analysis.meanwhile.elapsed_of(here), self.longest_ns()) < MOST_OF;
+        }
         // Who was mostly idle itself got from others what it passed on.
         let is_idle = || direct.as_ref().is_none_or(|others| !others.doings.are_of_half() || others.doings.are_idle());
         let (behind, passes_on) = if is_idle() { self.behind(analysis, grounds) } else { None }.unzip();
@@ -466,36 +476,6 @@ impl Group {
         let woken_by = others.who.clone();
         others.helper = Some(name.clone());
         is_known.then_some((others, Helper { name, woken_by, wakers: Vec::new() }))
-    }
-
-    /// What those waited for themselves, for most of their life, that ended most of these waits: ``Threads `pool-*` mostly
-    /// waited themselves, in `Orders.order` for a result.``
-    fn enders_wait(&self, (analysis, grounds): (&Analysis, &Grounds<'_>), lives: &Lives<'_>) -> Option<String> {
-        let (names, by) = (&analysis.names, self.ended_by_group());
-        let ender = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
-        if self.own_groups(names).contains(names.text(ender)) || !self.is_of_many(&[ender]) {
-            return None;
-        }
-        let mut waits: FxHashMap<(NameId, Synchronizer), Group> = FxHashMap::default();
-        for (place, site) in sites_of(ender, analysis).filter(|(place, _)| !grounds.classes.is_idle(*place)) {
-            let Some(method) = site.method else { continue };
-            let group = waits.entry((method, site.synchronizer)).or_default();
-            group.entry = grounds.classes.get(place);
-            group.add(site);
-        }
-        let all: u64 = waits.values().map(|group| group.total).sum();
-        let threads: FxHashSet<ThreadId> = waits.values().flat_map(|group| group.threads.keys().copied()).collect();
-        let who = match threads.len() {
-            1 => code(&names.group_or_thread(ender)),
-            _ => code(names.text(ender)),
-        };
-        let life = lives_of(threads.into_iter(), (lives.threads, names), (lives.active_ns, lives.range));
-        let ((method, _), most) = ranked(&waits, |group| group.total).first().copied()?;
-        let themselves = if is_group(&who) { "themselves" } else { "itself" };
-        (share(all, life) >= MOST_OF && share(most.total, all) >= MOST_OF).then(|| {
-            let (place, awaited) = (code(&short(*method, names)), most.what_for(names));
-            format!("{} mostly waited {themselves}, in {place} for {awaited}.", begun_by(&who))
-        })
     }
 
     /// How long the thread waited that waited longest: together they did for no less.
@@ -660,20 +640,7 @@ impl Group {
             doings.are_part(part);
         }
         let who = if own.is_some() { names.text(most).to_owned() } else { names.group_or_thread(most) };
-        let at_a_time = self.at_a_time(most, seen_ns).filter(|_| own.is_none() && names.is_several(most));
-        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, at_a_time, helper: None })
-    }
-
-    /// How many threads waited at a time on average, and how many threads of a group were seen meanwhile, for so long
-    /// together; `None` unless the group ended nearly all of the waits, and others wait for a free one of it.
-    fn at_a_time(&self, group: TextId, seen_ns: u64) -> Option<(f64, f64)> {
-        let by = self.ended_by_group();
-        let ends_all = share(by.get(&group).copied().unwrap_or(0), self.total) >= ALONE;
-        let elapsed = self.seen_elapsed as f64;
-        let is_known = ends_all && share(self.seen_elapsed, self.longest_ns()) >= MOST_OF;
-        let (waited, worked) = (self.reached as f64 / elapsed, seen_ns as f64 / elapsed);
-        // A single thread may finish what many wait for at once.
-        (is_known && worked >= SEVERAL && waited >= SEVERAL * worked).then_some((waited, worked))
+        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, helper: None })
     }
 
     /// The group of which most was seen; one that ended many of the waits, if there is one.
