@@ -158,6 +158,7 @@ impl Unmounted {
                     let seen = waiters.iter().zip(resting).filter(|(waiters, _)| **waiters > 0);
                     let count: u64 = seen.map(|(_, resting)| resting).sum();
                     meanwhile.count(*place, *actor, Seen { count, ns: count * LOOKS_NS });
+                    meanwhile.lasts(*place, count * LOOKS_NS);
                 }
             }
         }

@@ -5,13 +5,13 @@
 //! interrupted. What follows, acquiring the monitor again, is blocked time;
 //! where both are recorded the wait is cut where the re-acquisition begins.
 
-use crate::aggregate::Range;
+use crate::aggregate::{share, Range};
 use crate::monitor::{Sum, Waited};
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::park::{ParkWait, Synchronizer, Waker};
 use crate::threads::Threads;
 use headway_model::event::{
-    MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, WaitOutcome,
+    MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, OwnerSample, ParkOutcome, WaitOutcome,
 };
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -32,6 +32,8 @@ pub(crate) struct Site {
     pub first: ThreadId,
     pub changes_lock: bool,
     pub total_ns: u64,
+    /// The part of it in which those were sampled that others waited for: without the beginning of each wait.
+    pub reached_ns: u64,
     pub count: u64,
     pub max_ns: u64,
     pub notified: u64,
@@ -405,6 +407,9 @@ impl Waits {
         let site = self.site((sum.lock, sum.thread), wait.chain, wait.synchronizer, context.names);
         let site = &mut self.sites[site as usize];
         site.count_waits(sum.thread, sum.lock, (sum.total_ns, sum.count), self.bound);
+        // Of one that was not recorded itself the length is not known: no more than that of waits of the mean.
+        let like = Some(wait.end.since(wait.start).0).filter(|ns| *ns > 0).unwrap_or(sum.mean_ns);
+        site.reached_ns += (sum.total_ns as f64 * share(reached(like), like)) as u64;
         site.max_ns = site.max_ns.max(sum.mean_ns);
         match wait.outcome {
             Some(ParkOutcome::TimedOut) => site.timed_out += sum.count,
@@ -469,6 +474,7 @@ impl Site {
 
     fn count_wait(&mut self, thread: ThreadId, lock: LockId, ns: u64, bound: usize) {
         self.count_waits(thread, lock, (ns, 1), bound);
+        self.reached_ns += reached(ns);
         self.max_ns = self.max_ns.max(ns);
     }
 
@@ -482,6 +488,11 @@ impl Site {
             *self.threads.entry(thread).or_default() += ns;
         }
     }
+}
+
+/// The part of a wait in which those are sampled that it is for.
+fn reached(ns: u64) -> u64 {
+    ns.saturating_sub(OwnerSample::AFTER.0)
 }
 
 fn new_site(
@@ -501,6 +512,7 @@ fn new_site(
         first,
         changes_lock: false,
         total_ns: 0,
+        reached_ns: 0,
         count: 0,
         max_ns: 0,
         notified: 0,

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 pub use crate::causal::Experiment;
 pub use crate::long_contention::LongContention;
+pub use crate::owner_sample::OwnerSample;
 pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction, TransactionPoint};
 
 /// Checks that an entry that names no texts has none: a text cannot be copied.
@@ -659,19 +660,6 @@ pub struct Sample {
     pub weight: DurationNs,
     /// Number of the CPU it ran on; `None` where the recording does not say.
     pub cpu: Option<u16>,
-}
-
-/// See [`Event::OwnerSample`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct OwnerSample {
-    /// The owner's stack; weighted by the time it stands for, once whoever waits.
-    pub sample: Sample,
-    /// What somebody waits for: a lock, or what others park or wait on.
-    pub lock: LockId,
-    /// The stack of one of those who wait.
-    pub waiter_chain: ChainId,
-    /// How many wait for it.
-    pub waiters: u32,
 }
 
 /// See [`Event::PressureWindow`]: critical section pressure is `acquiring /

@@ -30,6 +30,7 @@ pub mod interval;
 pub mod long_contention;
 pub mod loss;
 pub mod near;
+pub mod owner_sample;
 pub mod printable;
 pub mod quantity;
 pub mod random;

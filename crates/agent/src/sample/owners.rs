@@ -27,8 +27,6 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Who waits for less is not looked at.
-const WAITS_NS: u64 = 4_000_000;
 /// A lock's waiter is walked as well if it has been blocked for so long: if that is a deadlock, its stack is asked for.
 const MAY_BE_STUCK_NS: u64 = 500_000_000;
 /// Time between two looks while somebody waits, and while nobody does.
@@ -179,7 +177,7 @@ impl Owners {
     fn find_waiters(&mut self, now: u64, decoding: &mut Decoding) {
         self.waited_for.clear();
         let lasts = |start: TimeNs, ns: u64| now.saturating_sub(start.0) >= ns;
-        let is_long = |start: TimeNs| lasts(start, WAITS_NS);
+        let is_long = |start: TimeNs| lasts(start, OwnerSample::AFTER.0);
         let agent = self.agent;
         // Where the kernel refuses to read stacks, no walk succeeds.
         self.walks.begin(if agent.losses.get(Loss::SampleUnreadable) == 0 { MAX_WALKS } else { 0 });

@@ -10,11 +10,13 @@
 //! no percentage.
 
 mod callers;
+mod class_init;
 mod deadlocks;
 mod evidence;
 mod gist;
 mod locks;
 mod other;
+mod others;
 mod phases;
 mod pinned;
 mod seen;
@@ -182,6 +184,7 @@ pub(crate) fn find(
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));
     ranked.extend(pinned::find(report));
+    ranked.extend(class_init::find(report));
     ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     #[cfg(feature = "advice")]
     crate::advice::give(&mut ranked);

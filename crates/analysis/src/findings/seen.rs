@@ -31,6 +31,8 @@ const OUTSIDE: [&str; 5] = [
 ];
 /// How much of the time samples cover is said where it is less than this part.
 const COVERED: f64 = 0.995;
+/// The same of waits, where it is less that samples could show.
+const NEARLY_ALL: f64 = 0.9;
 
 /// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
@@ -157,6 +159,10 @@ pub(super) struct Doings {
     waiting_for: u64,
     /// The elapsed time in which others waited for something that is no lock, or less; 0 if that is not known.
     within: u64,
+    /// The part of the time in which others waited that samples could show; `None` for all.
+    reached: Option<f64>,
+    /// The part that these samples are of those of all that others waited for; `None` if all.
+    part: Option<f64>,
     /// Of `ns`, what parks of virtual threads say: no samples.
     parked: u64,
 }
@@ -179,21 +185,42 @@ impl Doings {
         self.within = within;
     }
 
+    /// Samples could show only this part of the time in which others waited.
+    pub fn reach(&mut self, part: f64) {
+        self.reached = Some(self.reached.map_or(part, |reached| reached.min(part)));
+    }
+
+    /// It is only this part of what was done by all that others waited for.
+    pub fn are_part(&mut self, part: f64) {
+        self.part = Some(part);
+    }
+
+    /// How many samples there are.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
     /// The part of the time in which others waited that is known; 1 if that time is not known.
     fn covered(&self) -> f64 {
-        match (self.waiting_for, self.within) {
+        let covered = match (self.waiting_for, self.within) {
             (0, 0) => 1.0,
             (0, within) => share(self.ns, within).min(1.0),
             (waiting_for, _) => share(self.ns, waiting_for),
-        }
+        };
+        self.reached.map_or(covered, |reached| covered.min(reached))
     }
 
     /// `114 samples`, with how little of the time they cover where others waited for something that is no lock.
     fn samples_text(&self) -> String {
-        let samples = grouped(self.samples);
-        match self.covered() {
-            covered if covered < HALF => format!("{samples} samples, which cover {} of the time", percent(covered)),
-            _ => format!("{samples} samples"),
+        self.samples_of(self.samples)
+    }
+
+    fn samples_of(&self, samples: u64) -> String {
+        let samples = grouped(samples);
+        let covered = self.covered();
+        match covered < HALF || self.reached.is_some_and(|reached| reached < NEARLY_ALL) {
+            true => format!("{samples} samples, which cover {} of the time", percent(covered)),
+            false => format!("{samples} samples"),
         }
     }
 
@@ -243,6 +270,16 @@ impl Doings {
         ))
     }
 
+    /// `For 69 % of the sampled time (2,193 samples), the threads that others waited for were `report-*`, mostly in
+    /// `Thread.sleep`.` of these `threads`, which are such a part of all whose samples there are.
+    pub fn text_among(&self, (threads, who): (&str, &str), (part, samples): (f64, u64)) -> Option<String> {
+        let (doing, of_them) = self.most()?;
+        let (samples, part) = (self.samples_of(samples), percent(part));
+        let how_often = if of_them >= MOSTLY { "mostly" } else { "often" };
+        let (doing, below) = (doing.text(""), doing.below(""));
+        Some(format!("For {part} of the sampled time ({samples}), {threads} were {who}, {how_often} {doing}{below}."))
+    }
+
     /// `While `Web.priceSync` blocked others, it was in `Thread.sleep`, called from `Web.remotePrice`, for 98 % of the
     /// time (estimated from 40 samples).` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
@@ -277,7 +314,7 @@ impl Doings {
     /// half of all the time.
     pub fn mostly(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most().filter(|(_, part)| *part >= MOSTLY)?;
-        let of_all = part * self.covered().min(1.0);
+        let of_all = part * self.covered().min(1.0) * self.part.unwrap_or(1.0);
         // What is known of a small part of the waits says nothing of the others.
         if self.waiting_for == 0 && of_all < OFTEN {
             return None;

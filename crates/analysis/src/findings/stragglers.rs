@@ -2,7 +2,8 @@
 //! threads that wait for the last of others.
 
 use super::locks::{full, ranked, short};
-use super::waits::{self, seen_in, SeenIn, Whose};
+use super::others::{woken_by, Whose};
+use super::waits::{seen_in, SeenIn};
 use super::words::{code, count, grouped, percent};
 use super::{lives_of, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -240,16 +241,14 @@ fn last_of_others(place: &Place<'_>, rounds: &Rounds, part: Option<f64>, names: 
         (false, _) => true,
     };
     let part_by = |who: &str, ns: u64| {
-        waits::woken_by(who, &format!("{} of {}", percent(share(ns, rounds.late_ns)), all_waited(rounds)))
+        woken_by(who, &format!("{} of {}", percent(share(ns, rounds.late_ns)), all_waited(rounds)))
     };
     let ended = match (rounds.method(is_meant), &by) {
         (Some((method, ns)), Some((those, name))) => {
             part_by(&format!("{} in {those} {name}", code(&short(method, names))), ns)
         }
         (Some((method, ns)), None) => part_by(&code(&short(method, names)), ns),
-        (None, Some((those, name))) => {
-            waits::woken_by(&format!("{those} {name}"), &format!("most of {}", all_waited(rounds)))
-        }
+        (None, Some((those, name))) => woken_by(&format!("{those} {name}"), &format!("most of {}", all_waited(rounds))),
         (None, None) => "Several threads ended the waits".to_owned(),
     };
     Some(format!(

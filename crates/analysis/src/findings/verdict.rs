@@ -236,7 +236,7 @@ const ELSEWHERE: [Elsewhere; 2] = [
     },
     Elsewhere {
         kinds: &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        saying: "Threads spent {} of the active thread time in sleep, I/O or native code.",
+        saying: "Threads spent {} of the active thread time in sleep, I/O, native code or the VM.",
         event: "wall",
     },
 ];
@@ -307,7 +307,7 @@ mod tests {
         let [_, asleep] = &ELSEWHERE;
         let hint = "To see in which methods, record with `-e lock,steal,wall`.";
         assert!(asleep.text(0.9, &settings("monitor,park,steal,cpu")).ends_with(hint));
-        assert!(asleep.text(0.9, &settings("monitor,park,steal,wall")).ends_with("I/O or native code."));
+        assert!(asleep.text(0.9, &settings("monitor,park,steal,wall")).ends_with("I/O, native code or the VM."));
     }
 
     #[test]

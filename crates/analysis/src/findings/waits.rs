@@ -2,10 +2,13 @@
 //! results, permits, queues that are full or empty. Threads that wait for work
 //! are left out.
 
+mod enders;
+
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
+use super::others::{begun_by, woken_by, Others, Whose};
 use super::seen::{Doing, Doings, OFTEN};
-use super::words::{begun, code, count, grouped, is_group, percent, was};
+use super::words::{begun, code, count, grouped, is_group, percent};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
@@ -36,6 +39,7 @@ struct Group {
     synchronizer: Synchronizer,
     entry: EntryKind,
     total: u64,
+    reached: u64,
     count: u64,
     max: u64,
     notified: u64,
@@ -47,8 +51,9 @@ struct Group {
     many_locks: bool,
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
-    /// What was seen of others meanwhile, by group and stack.
+    /// What was seen of others meanwhile, by group and stack, and the elapsed time of that.
     meanwhile: FxHashMap<(TextId, PathId), Seen>,
+    seen_elapsed: u64,
     /// Waits and their time by who ended them.
     wakers: FxHashMap<(TextId, Option<PathId>), Ended>,
     paths: FxHashMap<PathId, u64>,
@@ -65,40 +70,6 @@ impl Ended {
     fn add(&mut self, other: Ended) {
         self.times += other.times;
         self.ns += other.ns;
-    }
-}
-
-/// Which of the waiters' own threads had what others waited for.
-#[derive(Clone, Copy)]
-pub(super) enum Whose {
-    /// Those that returned or finished it.
-    WaitedFor,
-    /// Those that hand it to a helper: when, nobody says.
-    Perhaps,
-    /// Those that came last where all meet.
-    Last,
-}
-
-impl Whose {
-    /// Which threads, in a finding.
-    fn threads(self) -> &'static str {
-        match self {
-            Whose::WaitedFor => "the threads that others waited for",
-            Whose::Last => "the threads that had not come yet",
-            Whose::Perhaps => "the threads that may have had one",
-        }
-    }
-
-    /// The same with the verb, where a sentence of the verdict begins.
-    fn were(self, awaited: &str) -> String {
-        match self {
-            Whose::WaitedFor => "The threads they waited for were".to_owned(),
-            Whose::Perhaps => {
-                let one = if awaited.starts_with("a ") { awaited } else { "one" };
-                format!("The threads that may have had {one} were")
-            }
-            Whose::Last => "Whoever came last was".to_owned(),
-        }
     }
 }
 
@@ -230,53 +201,12 @@ pub(super) fn of_owner(
 const BY_OWN: f64 = 0.3;
 /// Part of the waited time that threads ended, from which on it is said what they did.
 const OF_MANY: f64 = 0.5;
-/// Who ended the waits had nothing to do until it did.
-const IDLE_HINT: &str = "To see what these threads did, record with `-e lock,steal,wall`.";
-
-/// What those did that others waited for.
-struct Others {
-    doings: Doings,
-    /// A thread or a group, in backticks.
-    who: String,
-    /// Which threads of the waiters' own group; `None` if it is another one.
-    own: Option<Whose>,
-    group: TextId,
-    /// Who ended the waits, in backticks, if that was only a helper.
-    helper: Option<String>,
-}
-
-impl Others {
-    /// What they did, in a sentence.
-    fn text(&self) -> Option<String> {
-        match self.own {
-            None if self.doings.are_idle() => {
-                let did = self.doings.text(&self.who)?;
-                let they = if is_group(&self.who) { "They" } else { "It" };
-                Some(format!("{did} {they} only passed on what other threads or the network did. {IDLE_HINT}"))
-            }
-            None => self.doings.text(&self.who),
-            Some(whose) => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who)),
-        }
-    }
-
-    /// The same without numbers, for the verdict. `awaited` is what they may have had.
-    fn mostly(&self, awaited: &str) -> Option<String> {
-        let did = self.doings.mostly(&self.who)?;
-        Some(match self.own {
-            None if self.doings.are_idle() => {
-                let who = self.helper.as_ref().unwrap_or(&self.who);
-                let idle = "waited for other threads or the network";
-                match is_group(who) {
-                    true => format!("Threads {who} ended the waits, but were mostly idle themselves: they {idle}."),
-                    false => format!("{who} ended the waits, but was mostly idle itself: it {idle}."),
-                }
-            }
-            None => format!("Meanwhile, {} {did}.", was(&self.who)),
-            Some(whose) => format!("{} {did}.", whose.were(awaited)),
-        })
-    }
-}
-
+/// Part of what was seen from which on the others that had it are not worth a word.
+const ALONE: f64 = 0.9;
+/// Call stacks of waits that are looked at for the method that has what is waited for, most time first.
+const PATHS: usize = 16;
+/// Samples from which on it is known that threads were looked at.
+const FEW_SEEN: u64 = 5;
 /// Who returns what others had, and wakes those that wait for it: those that had it hand
 /// it over, and wake the helper.
 struct Helper {
@@ -294,6 +224,7 @@ impl Group {
             known.count += seen.count;
             known.ns += seen.ns;
         }
+        self.seen_elapsed += analysis.meanwhile.elapsed_ns(site.class, site.path);
     }
 
     fn add(&mut self, site: &Site) {
@@ -302,6 +233,7 @@ impl Group {
             self.wakers.entry(*waker).or_default().add(Ended { times: *times, ns: *ns });
         }
         self.total += site.total_ns;
+        self.reached += site.reached_ns;
         self.count += site.count;
         self.max = self.max.max(site.max_ns);
         self.notified += site.notified;
@@ -351,6 +283,14 @@ impl Group {
             text = format!("{text} {did}");
         }
         let mut gist = self.gist(method, others.as_ref(), names);
+        if let Some(few) = others.as_ref().and_then(|others| self.few_at_work(others, analysis, life)) {
+            text = format!("{text} {few}");
+            gist.add(&few);
+        }
+        if let Some(waited) = self.enders_wait((analysis, grounds), lives).filter(|_| others.is_none()) {
+            text = format!("{text} {waited}");
+            gist.add(&waited);
+        }
         if self.in_flight == self.count {
             gist.add("None of these waits ended during the recording.");
             let waits_for_result = self.entry == EntryKind::WaitResult;
@@ -383,7 +323,14 @@ impl Group {
     fn others(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> (Option<(Others, String)>, Option<Helper>) {
         let names = &analysis.names;
         let said = |others: Others| others.text().map(|did| (others, did));
-        let direct = self.seen(names, &self.enders(), Whose::WaitedFor).filter(|others| self.is_of_many(others.group));
+        let mut direct = self.seen(names, &self.enders(), Whose::WaitedFor);
+        direct = direct.filter(|others| self.is_of_many(&others.groups));
+        if let Some(others) = direct.as_mut().filter(|others| others.is_seldom) {
+            // Of a thread that several things are waited for, a sample is about one of them.
+            let here =
+                |actor: &(TextId, PathId)| others.groups.contains(&actor.0) && self.meanwhile.contains_key(actor);
+            others.is_seldom = share(analysis.meanwhile.elapsed_of(here), self.longest_ns()) < MOST_OF;
+        }
         // Who was mostly idle itself got from others what it passed on.
         let is_idle = || direct.as_ref().is_none_or(|others| !others.doings.are_of_half() || others.doings.are_idle());
         let (behind, passes_on) = if is_idle() { self.behind(analysis, grounds) } else { None }.unzip();
@@ -513,7 +460,7 @@ impl Group {
     fn behind(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<(Others, Helper)> {
         let (names, by, own) = (&analysis.names, self.ended_by_group(), self.own_groups(&analysis.names));
         let helper = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
-        if own.contains(names.text(helper)) || !self.is_of_many(helper) {
+        if own.contains(names.text(helper)) || !self.is_of_many(&[helper]) {
             return None;
         }
         let mut idle = Group::default();
@@ -522,9 +469,9 @@ impl Group {
             idle.add_seen(analysis, site);
         }
         let mut others = idle.seen(names, &idle.enders(), Whose::WaitedFor)?;
-        let is_other = others.own.is_none() && !own.contains(names.text(others.group));
+        let is_other = others.own.is_none() && others.groups.iter().all(|group| !own.contains(names.text(*group)));
         others.doings.compare_with(self.longest_ns());
-        let is_known = is_other && idle.is_of_many(others.group) && others.doings.are_of_half();
+        let is_known = is_other && idle.is_of_many(&others.groups) && others.doings.are_of_half();
         let name = code(&names.group_or_thread(helper));
         let woken_by = others.who.clone();
         others.helper = Some(name.clone());
@@ -548,11 +495,7 @@ impl Group {
             let part = part_of_waits(self.notified);
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
-                (Some((from, group, ended)), _) => {
-                    let part = self.part_of_time(ended.ns);
-                    let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-                    text += &format!(". {}", woken_by(&who, &part));
-                }
+                (Some(returned), _) => text += &format!(". {returned}"),
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
                     let ended = format!(". A notify ended {part}, most often one in {}", code(&by.name));
@@ -583,9 +526,8 @@ impl Group {
 
     /// `. Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
-        if let Some((from, group, of_them)) = self.returned(method, names) {
-            let who = format!("{from} in {}", code(&names.group_or_thread(group)));
-            return format!(". {}", woken_by(&who, &self.part_of_time(of_them.ns)));
+        if let Some(returned) = self.returned(method, names) {
+            return format!(". {returned}");
         }
         let by = self.ended_by_group();
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
@@ -598,9 +540,9 @@ impl Group {
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
-    /// called from `Orders.handle`; by threads of which group; how many waits that were, and
-    /// how long. `None` where nothing but plumbing is on the stack.
-    fn returned(&self, method: NameId, names: &Names) -> Option<(String, TextId, Ended)> {
+    /// called from `Orders.handle`; by threads of which group, and which other one if that did much of it, too; and how
+    /// long these waits were. `None` where nothing but plumbing is on the stack.
+    fn returned(&self, method: NameId, names: &Names) -> Option<String> {
         /// What was ended, and the stack that ended the most of it.
         type Most = (Ended, (u64, Option<PathId>));
         let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
@@ -611,9 +553,20 @@ impl Group {
             all.add(*ended);
             *most = (*most).max((ended.ns, *path));
         }
-        let ((group, from), (ended, (_, most))) = ranked(&by, |(all, _)| all.ns).first().copied()?;
+        let ranked = ranked(&by, |(all, _)| all.ns);
+        let ((group, from), (ended, (_, most))) = ranked.first().copied()?;
         let stack = most.map(|path| names.frames(path)).unwrap_or_default();
-        Some((returned_text(from.as_ref()?, &stack, names), *group, *ended))
+        let returned = returned_text(from.as_ref()?, &stack, names);
+        let by = |group: TextId| code(&names.group_or_thread(group));
+        let woken = woken_by(&format!("{returned} in {}", by(*group)), &self.part_of_time(ended.ns));
+        let mut others = ranked.iter().skip(1).filter(|((_, too), _)| too == from);
+        let other = others.next().filter(|(_, (ended, _))| share(ended.ns, self.total) >= OFTEN);
+        Some(match other {
+            Some(((group, _), (ended, _))) => {
+                format!("{woken} and in {} ({})", by(*group), percent(share(ended.ns, self.total)))
+            }
+            None => woken,
+        })
     }
 
     /// How long the waits were that threads of each group ended.
@@ -654,21 +607,81 @@ impl Group {
     /// such waits (`enders`), where their stacks say that it was that. `which` of the waiters'
     /// own threads it was.
     fn seen(&self, names: &Names, enders: &[(TextId, PathId)], whose: Whose) -> Option<Others> {
-        let waits = names.frames(self.path()?);
         let own = self.own_groups(names);
+        let is_own = |group: TextId| own.contains(names.text(group));
+        let mut by_group = self.seen_by_group(names, enders, (whose, &is_own));
+        let most = self.most_seen(&by_group, (whose, &is_own))?;
+        // Of other groups it is not known when they had it.
+        let is_alike = |group: &TextId| *group == most || is_own(most) && is_own(*group);
+        let groups: Vec<TextId> = by_group.keys().copied().filter(is_alike).collect();
+        let all_of =
+            |of: fn(&Doings) -> u64| groups.iter().filter_map(|group| by_group.get(group)).map(of).sum::<u64>();
+        let (seen_ns, samples) = (all_of(Doings::ns), all_of(Doings::samples));
+        let mut doings = by_group.remove(&most)?;
+        let (longest, ended) = (self.longest_ns(), self.ended_by_group().values().sum());
+        let was_given = share(ended, self.total) >= MOST_OF;
+        // Others may be idle for most of the time. Their own threads are looked at only while they have it: where that was
+        // seldom, threads waited for something else, such as a permit that nobody returns.
+        if !is_own(most) || share(seen_ns, longest) < OFTEN {
+            doings.compare_with(longest);
+        } else if !was_given {
+            doings.reach(share(self.seen_elapsed, longest));
+        }
+        let is_seldom = is_own(most)
+            && !was_given
+            && self.entry == EntryKind::WaitPermit
+            && samples >= FEW_SEEN
+            && !doings.are_of_half();
+        doings.reach(share(self.reached, self.total));
+        let own = is_own(most).then_some(whose);
+        let part = share(doings.ns(), seen_ns);
+        let among = (own.is_some() && part < ALONE).then_some((part, samples));
+        if among.is_some() {
+            doings.are_part(part);
+        }
+        let who = if own.is_some() { names.text(most).to_owned() } else { names.group_or_thread(most) };
+        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, helper: None })
+    }
+
+    /// The group of which most was seen; one that ended many of the waits, if there is one.
+    fn most_seen(
+        &self,
+        by_group: &FxHashMap<TextId, Doings>,
+        (whose, is_own): (Whose, &impl Fn(TextId) -> bool),
+    ) -> Option<TextId> {
+        let seen: Vec<TextId> = ranked(by_group, Doings::ns).into_iter().map(|(group, _)| *group).collect();
+        let own: Vec<TextId> = seen.iter().copied().filter(|group| is_own(*group)).collect();
+        let is_of_many = |group: &&TextId| match is_own(**group) {
+            true => self.is_of_many(&own),
+            false => self.is_of_many(&[**group]),
+        };
+        let of_many = seen.iter().find(is_of_many).filter(|_| !matches!(whose, Whose::Last));
+        of_many.or(seen.first()).copied()
+    }
+
+    /// The same by group; `is_own` where threads wait for it themselves.
+    fn seen_by_group(
+        &self,
+        names: &Names,
+        enders: &[(TextId, PathId)],
+        (whose, is_own): (Whose, &impl Fn(TextId) -> bool),
+    ) -> FxHashMap<TextId, Doings> {
+        // Threads of each kind have it in a method in which they wait for it.
+        let waits = ranked(&self.paths, |ns| *ns).into_iter().take(PATHS);
+        let waits: Vec<_> = waits.map(|(path, _)| names.frames(*path)).collect();
         let mut doings: FxHashMap<TextId, Doings> = FxHashMap::default();
         for ((group, path), seen) in &self.meanwhile {
             let stack = names.frames(*path);
-            let is_peer = own.contains(names.text(*group));
+            let is_peer = is_own(*group);
             let common = enders.iter().filter(|(by, _)| by == group).map(|(_, ender)| {
                 let waker = names.frames(*ender);
                 let common = in_common(&waker, &stack);
-                match (is_peer, had(&waker, &waits, names)) {
+                let had = || waits.iter().filter_map(|waits| had(&waker, waits, names)).max();
+                match is_peer {
                     // Who has not come yet is anywhere but there.
-                    (true, _) if matches!(whose, Whose::Last) => common,
-                    (true, Some(had)) if common >= had => had,
-                    (false, _) => common,
-                    _ => 0,
+                    true if matches!(whose, Whose::Last) => common,
+                    true => had().filter(|had| common >= *had).unwrap_or(0),
+                    false => common,
                 }
             });
             let Some(common) = common.max().filter(|common| *common > 0) else { continue };
@@ -679,21 +692,13 @@ impl Group {
                 doings.entry(*group).or_default().add(doing, seen.ns, seen.count);
             }
         }
-        let (group, mut doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
-        let own = own.contains(names.text(group)).then_some(whose);
-        // Others may be idle for most of the time. Their own threads are looked at only while they have it: where that was
-        // seldom, threads waited for something else, such as a permit that nobody returns.
-        if own.is_none() || share(doings.ns(), self.longest_ns()) < OFTEN {
-            doings.compare_with(self.longest_ns());
-        }
-        let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
-        Some(Others { doings, who: code(&who), own, group, helper: None })
+        doings
     }
 
     /// True if such threads ended more than a small part of the waits: what a few did says nothing of the others.
-    fn is_of_many(&self, group: TextId) -> bool {
+    fn is_of_many(&self, groups: &[TextId]) -> bool {
         let by = self.ended_by_group();
-        share(by.get(&group).copied().unwrap_or(0), by.values().sum()) >= OF_MANY
+        share(groups.iter().filter_map(|group| by.get(group)).sum(), by.values().sum()) >= OF_MANY
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
@@ -725,22 +730,17 @@ impl Group {
     }
 }
 
-/// Who, where a sentence begins: ``Threads `exec-*` ``, `` `exec-7` ``.
-fn begun_by(who: &str) -> String {
-    if is_group(who) {
-        return format!("Threads {who}");
-    }
-    who.to_owned()
-}
-
 /// Where only threads of this group wait for work.
 fn idle_sites<'a>(group: TextId, analysis: &'a Analysis, grounds: &'a Grounds<'_>) -> impl Iterator<Item = &'a Site> {
+    sites_of(group, analysis).filter(|(place, _)| grounds.classes.is_idle(*place)).map(|(_, site)| site)
+}
+
+/// Where only threads of this group wait, with the place of that.
+fn sites_of(group: TextId, analysis: &Analysis) -> impl Iterator<Item = (usize, &Site)> {
     let names = &analysis.names;
     let is_of_group = move |thread: &ThreadId| names.group_text(*thread) == names.text(group);
     let sites = analysis.waits.sites().iter().enumerate();
-    sites
-        .filter(move |(place, site)| grounds.classes.is_idle(*place) && site.threads.keys().all(is_of_group))
-        .map(|(_, site)| site)
+    sites.filter(move |(_, site)| site.threads.keys().all(is_of_group))
 }
 
 /// `` `Job.finish` ``, or `` `Pool.giveBack`, called from `Orders.handle`, ``; `ended` is the stack with which most of
@@ -754,12 +754,6 @@ fn returned_text(returned: &Returned, ended: &[PathFrame], names: &Names) -> Str
         false => "called indirectly from",
     };
     format!("{by}, {called} {},", code(&short(from, names)))
-}
-
-/// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in
-/// brackets.
-pub(super) fn woken_by(who: &str, part: &str) -> String {
-    format!("Waiting threads were woken by {who} ({part})")
 }
 
 /// What ended waits, and who wakes the helper that did, if that is known.

@@ -154,6 +154,11 @@ impl Names {
         only.map_or_else(|| self.text(group).to_owned(), |only| self.thread_text(only))
     }
 
+    /// True if several threads of the group were asked for.
+    pub fn is_several(&self, group: TextId) -> bool {
+        self.only.get(&group).is_some_and(Option::is_none)
+    }
+
     pub fn lock_class(&mut self, id: LockId) -> TextId {
         let text = self.lock_class_text(id);
         TextId(self.texts.intern(text))

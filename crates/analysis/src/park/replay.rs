@@ -120,10 +120,12 @@ struct Given {
 }
 
 impl Given {
-    /// Who ended the wait: whoever passes a wake-up on from within its own wait did not.
+    /// Who ended the wait: whoever passes a wake-up on from within its own wait did not, and nobody did where another
+    /// thread left the queue.
     fn ended_by(&self) -> Waker {
         match self.release {
             Release::PassesOn => self.root,
+            Release::GivesUp => Waker::default(),
             _ => self.waker,
         }
     }
@@ -514,7 +516,7 @@ impl ParkReplay {
         let kind = match given.release {
             Release::Exclusive | Release::Awaiting | Release::Unknown => MarkKind::Exit,
             Release::Shared => MarkKind::LastReader,
-            Release::PassesOn | Release::No => return,
+            Release::PassesOn | Release::GivesUp | Release::No => return,
         };
         if lock.is_none() || (given.release == Release::Unknown && !parked.what.synchronizer.is_lock()) {
             return;
@@ -603,7 +605,7 @@ impl ParkReplay {
             return;
         }
         let woken = outcome == ParkOutcome::Unparked
-            && given.is_some_and(|given| !matches!(given.release, Release::PassesOn | Release::No));
+            && given.is_some_and(|given| !matches!(given.release, Release::PassesOn | Release::GivesUp | Release::No));
         let kind = match parked.what.synchronizer {
             Synchronizer::ReadLock | Synchronizer::StampedRead => MarkKind::Woken,
             _ if woken => MarkKind::Acquired,

@@ -188,7 +188,9 @@ pub(crate) enum Release {
     Shared,
     /// The unparking thread passes on the wake-up that ended its own wait.
     PassesOn,
-    /// It gave up waiting, or did something that is not a release.
+    /// It gave up waiting: the next thread in the queue looks again, and mostly waits on.
+    GivesUp,
+    /// It did something that is not a release.
     No,
     /// Its chain is not known.
     #[default]
@@ -463,8 +465,8 @@ fn releases(class: &str, method: &str) -> Option<Release> {
         "release" | "fullyRelease" => Some(Release::Exclusive),
         "releaseShared" | "doReleaseShared" => Some(Release::Shared),
         _ if propagates(method) => Some(Release::PassesOn),
-        // Gives up its place.
-        _ if is_acquire(method) || method.starts_with("cancel") || method == "cleanQueue" => Some(Release::No),
+        _ if method.starts_with("cancel") || method == "cleanQueue" => Some(Release::GivesUp),
+        _ if is_acquire(method) => Some(Release::No),
         _ => None,
     }
 }
@@ -625,7 +627,7 @@ mod tests {
         let phaser = "j.Phaser.releaseWaiters j.Phaser.";
         check(&format!("{phaser}internalAwaitAdvance j.Phaser.arriveAndAwaitAdvance a.B.c"), Release::PassesOn);
         check(&format!("{phaser}arriveAndAwaitAdvance a.B.c"), Release::No);
-        check("AQS.signalNext AQS.cleanQueue AQS.cancelAcquire AQS.acquire a.B.c", Release::No);
+        check("AQS.signalNext AQS.cleanQueue AQS.cancelAcquire AQS.acquire a.B.c", Release::GivesUp);
         check("j.locks.StampedLock.signalNext j.locks.StampedLock.unlockRead a.B.c", Release::Shared);
         check(
             "j.locks.StampedLock.signalNext j.locks.StampedLock.release j.locks.StampedLock.unlockWrite a.B.c",

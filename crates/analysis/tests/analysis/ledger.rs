@@ -219,7 +219,7 @@ fn without_a_bottleneck_the_verdict_says_where_the_time_went_or_that_it_is_not_k
     );
     assert_eq!(
         verdict(Some(10)),
-        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O or native code. To \
+        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O, native code or the VM. To \
          see in which methods, record with `-e lock,steal,wall`."
     );
     assert_eq!(

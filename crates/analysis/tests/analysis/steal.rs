@@ -477,7 +477,7 @@ fn what_threads_do_that_neither_execute_nor_wait_for_anything_known_is_in_the_ve
     let verdict = |cpu| report(&second(0, &[(WORKER, cpu, 0), (OTHER, cpu, 0)]).events(), Options::default()).verdict;
     assert_eq!(
         verdict(100),
-        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O or native code. To \
+        "No bottleneck in locks or waits. Threads spent 90 % of the active thread time in sleep, I/O, native code or the VM. To \
          see in which methods, record with `-e lock,steal,wall`."
     );
     assert_eq!(

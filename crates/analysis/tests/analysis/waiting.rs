@@ -1,5 +1,7 @@
 //! Waiting: what ranks with locks, and what is idle.
 
+mod had;
+
 use crate::queued::Naming;
 use crate::story::{lock, recording, thread};
 use headway_analysis::ledger::{EntryKind, Quality};

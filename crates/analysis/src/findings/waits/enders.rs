@@ -1,0 +1,65 @@
+//! Those that end waits: how few of them work, and what they wait for themselves.
+
+use super::*;
+use headway_model::quantity::digits;
+
+/// Threads that work at a time from which on they are several; so many times more wait where these are too few.
+const SEVERAL: f64 = 1.5;
+
+impl Group {
+    /// How few threads of the group that ended nearly all waits worked at a time, where more waited for a free one:
+    /// `` On average, only 4.91 threads `client-*` were at work at a time; 16 threads waited for them. ``
+    pub(super) fn few_at_work(&self, others: &Others, analysis: &Analysis, life: u64) -> Option<String> {
+        let (names, by, &[group]) = (&analysis.names, self.ended_by_group(), &others.groups[..]) else { return None };
+        let is_nearly_all = |ns: u64, all: u64| share(ns, all) >= ALONE;
+        // Whatever others waited for: of a thread that several things are waited for, a sample is about one of them.
+        let here = |actor: &(TextId, PathId)| actor.0 == group && self.meanwhile.contains_key(actor);
+        let (seen_ns, looked_ns) = (analysis.meanwhile.ns_of(here), analysis.meanwhile.elapsed_of(here));
+        let ends_all = is_nearly_all(by.get(&group).copied().unwrap_or(0), self.total);
+        let is_looked_at = is_nearly_all(self.reached, self.total) && is_nearly_all(looked_ns, self.longest_ns());
+        let is_other = others.own.is_none() && !others.doings.are_idle() && names.is_several(group);
+        let is_known = ends_all && is_looked_at && is_other;
+        let waited = self.threads.len() as f64 * share(self.total, life);
+        let worked = share(seen_ns, self.longest_ns());
+        // A single thread may finish what many wait for at once.
+        (is_known && worked >= SEVERAL && waited >= SEVERAL * worked).then(|| {
+            let (worked, who) = (digits(worked), &others.who);
+            let waiters = count(self.threads.len() as u64, "thread");
+            format!("On average, only {worked} threads {who} were at work at a time; {waiters} waited for them.")
+        })
+    }
+
+    /// What those waited for themselves, for most of their life, that ended most of these waits: ``Threads `pool-*` mostly
+    /// waited themselves, in `Orders.order` for a result.``
+    pub(super) fn enders_wait(
+        &self,
+        (analysis, grounds): (&Analysis, &Grounds<'_>),
+        lives: &Lives<'_>,
+    ) -> Option<String> {
+        let (names, by) = (&analysis.names, self.ended_by_group());
+        let ender = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
+        if self.own_groups(names).contains(names.text(ender)) || !self.is_of_many(&[ender]) {
+            return None;
+        }
+        let mut waits: FxHashMap<(NameId, Synchronizer), Group> = FxHashMap::default();
+        for (place, site) in sites_of(ender, analysis).filter(|(place, _)| !grounds.classes.is_idle(*place)) {
+            let Some(method) = site.method else { continue };
+            let group = waits.entry((method, site.synchronizer)).or_default();
+            group.entry = grounds.classes.get(place);
+            group.add(site);
+        }
+        let all: u64 = waits.values().map(|group| group.total).sum();
+        let threads: FxHashSet<ThreadId> = waits.values().flat_map(|group| group.threads.keys().copied()).collect();
+        let who = match threads.len() {
+            1 => code(&names.group_or_thread(ender)),
+            _ => code(names.text(ender)),
+        };
+        let life = lives_of(threads.into_iter(), (lives.threads, names), (lives.active_ns, lives.range));
+        let ((method, _), most) = ranked(&waits, |group| group.total).first().copied()?;
+        let themselves = if is_group(&who) { "themselves" } else { "itself" };
+        (share(all, life) >= MOST_OF && share(most.total, all) >= MOST_OF).then(|| {
+            let (place, awaited) = (code(&short(*method, names)), most.what_for(names));
+            format!("{} mostly waited {themselves}, in {place} for {awaited}.", begun_by(&who))
+        })
+    }
+}
