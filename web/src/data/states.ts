@@ -1,5 +1,6 @@
 // Where threads' time went, per interval: the base of the timeline.
 import { KINDS, type Groups, type Kind } from "./contract";
+import { fit } from "./fit";
 
 /** What threads do: the kinds of rows, as platform threads have them; virtual threads apart. */
 export type State = Kind | "virtual-blocked" | "virtual-waiting";
@@ -7,7 +8,8 @@ export type State = Kind | "virtual-blocked" | "virtual-waiting";
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
 export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "virtual-blocked", "virtual-waiting"];
 
-const VIRTUAL = 1;
+/** The thread kind of virtual threads. */
+export const VIRTUAL = 1;
 const JVM = 2;
 
 /**
@@ -16,9 +18,10 @@ const JVM = 2;
  * `blocked` is grouped by kind of thread, kind and time, `context` (lives, waits,
  * parks, samples and what was measured of threads) likewise. A virtual thread has no
  * part in the lives of platform threads: its blocked and waiting time stand for
- * themselves. Where CPU time was measured, samples are not needed for it.
+ * themselves, in the time that all virtual threads have in each interval (`virtualRoom`).
+ * Where CPU time was measured, samples are not needed for it.
  */
-export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean): Record<State, number[]> {
+export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean, virtualRoom: number[]): Record<State, number[]> {
   const empty = () => new Array<number>(intervals).fill(0);
   const time = Object.fromEntries([...KINDS, ...STATES].map((state) => [state, empty()])) as Record<State, number[]>;
   const lives = empty();
@@ -43,6 +46,7 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
     time[kind][interval]! += total;
   });
   fit(AWAY.map((kind) => time[kind]), lives);
+  fit([time["virtual-blocked"], time["virtual-waiting"]], virtualRoom);
   const measured = time.ran.some((ran) => ran > 0);
   for (let at = 0; at < intervals; at++) {
     if (measured || !weighted) time.cpu[at] = 0;
@@ -59,25 +63,6 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
 
 /** In which a platform thread neither runs nor could run. */
 const AWAY = ["monitor", "juc", "wait", "park"] as const;
-
-/**
- * When the contentions and waits were that are only known as sums is known to a second or so. What does not fit into
- * the lives of an interval's threads beside those recorded one by one belongs to an interval nearby.
- */
-function fit(times: number[][], lives: number[]): void {
-  if (lives.every((life) => life === 0)) return;
-  const forward = lives.map((_, at) => at);
-  const over = times.map(() => 0);
-  for (const at of [...forward, ...forward.reverse()]) {
-    const wanted = times.map((time, of) => time[at]! + over[of]!);
-    const all = wanted.reduce((sum, time) => sum + time, 0);
-    const part = all > lives[at]! ? lives[at]! / all : 1;
-    wanted.forEach((time, of) => {
-      times[of]![at] = time * part;
-      over[of] = time - time * part;
-    });
-  }
-}
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */
 const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];

@@ -1,7 +1,7 @@
 // Questions of components, answered once and remembered.
 import { createContext } from "preact";
 import { useContext, useEffect, useMemo, useState } from "preact/hooks";
-import type { Aspect, Filter, Kind, Query, Scope } from "../data/contract";
+import type { Aspect, Facts, Filter, Groups, Kind, Query, Scope } from "../data/contract";
 import { EstimateBook } from "../data/estimates";
 import type { NameBook } from "../data/names";
 import type { AnswerTo, Source } from "../data/source";
@@ -131,6 +131,16 @@ export function stacksIn(scope: Scope, of: Aspect, { focus, drop, threads }: Pic
 
 export function grouping(scope: Scope, by: Aspect[], limit: number, intervals = 1) {
   return { ask: "group" as const, scope, by, intervals, limit };
+}
+
+/** Asks how many threads have anything of the scope. */
+export function threadsWith(scope: Scope) {
+  return grouping(scope, ["contender-thread"], 1);
+}
+
+/** The number of threads in the answer to `threadsWith`: those that are only in the sum of their group among them. */
+export function threadCount({ value, leftOut }: Groups, { foldedThreads }: Facts): number {
+  return value.length + leftOut + foldedThreads;
 }
 
 export { stepsOf };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noCpuText, notOwned, SHARE_WORDS, threadsText, tooFew, whoText } from "./owning";
+import { noCpuText, notOwned, onAverage, SHARE_WORDS, threadsText, tooFew, whoText } from "./owning";
 import { PARK_WORDS } from "./parks";
 import { PRESSURE } from "./words";
 import { NO_NAMES, noGroups } from "../data/group";
@@ -7,6 +7,10 @@ import { NameBook } from "../data/names";
 import { spotsOf } from "../data/incident";
 
 describe("words about owners", () => {
+  it("never say that more threads were blocked on average than there were", () => {
+    expect(onAverage(300, 100, 4)).toBe("3.0 threads on average");
+    expect(onAverage(500, 100, 4)).toBe("more than these threads can be blocked in this range (when short contentions were is known only to a second or so),");
+  });
   it("say what an owner was in as the findings do: what the application called, and where", () => {
     const names = new NameBook();
     const frame = (method: number, line: number, jdk: boolean) => ({ method, line, jdk, file: "", source: "" });

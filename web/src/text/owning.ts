@@ -1,7 +1,7 @@
 // What is said of owners, hand-offs and VM pauses in blocked time.
 import type { Thread } from "../data/contract";
 import { LEAST_COVERAGE as LITTLE, type Knowledge, type Share } from "../data/owning";
-import { percent, times } from "./units";
+import { mean, percent, times } from "./units";
 
 interface Words {
   /** As the largest part; the name of the method if it is an owner. */
@@ -66,6 +66,16 @@ export function tooFew(taken: number, coverage: number | null = 1): string {
 export function whoText(threads: number, folded: number): string {
   if (folded > 0) return "Threads were";
   return `${times(threads, "thread")} ${threads === 1 ? "was" : "were"}`;
+}
+
+/** Why some blocked time of a sampled recording has no place in a short range. */
+export const SUMS_NEARBY = "when short contentions were is known only to a second or so";
+
+/** How many threads were blocked on average in a range of `length`; no number if that would be more than the threads that were blocked. */
+export function onAverage(blocked: number, length: number, threads: number): string {
+  const average = blocked / Math.max(1, length);
+  if (average > threads) return `more than these threads can be blocked in this range (${SUMS_NEARBY}),`;
+  return `${mean(average)} threads on average`;
 }
 
 /** What stands for a thread or several in a list. */
