@@ -583,7 +583,7 @@ impl Threads {
 /// about the application leave out.
 pub fn is_service(name: &str, group: &str, is_carrier: bool) -> bool {
     is_carrier
-        || group == "InnocuousThreadGroup"
+        || matches!(group, "InnocuousThreadGroup" | "CarrierThreads")
         || (group == "system" && !matches!(name, "main"))
         || matches!(name, "DestroyJavaVM" | "Common-Cleaner" | "Attach Listener")
         || name.starts_with("VirtualThread-unparker")

@@ -381,7 +381,7 @@ pub struct Groups {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Lanes {
-    /// Threads in scope, most blocked first.
+    /// Threads of the application in scope.
     pub threads: usize,
     /// Those asked for.
     pub lanes: Vec<Lane>,
@@ -490,8 +490,19 @@ pub struct Thread {
     /// More than 0 if it stands for so many threads of its group, whose short
     /// contentions are not kept apart.
     pub others: u32,
-    /// The same, and no other's, however the recording is read: `request-1#21`.
+    /// The same, and no other's, however the recording is read: `request-1#21`. Without a number if it is no thread,
+    /// but what several virtual threads did that were not told apart.
     pub key: String,
+}
+
+impl Thread {
+    /// For how many threads of the application it stands.
+    pub fn application_threads(&self) -> usize {
+        match self.kind == 2 || !self.key.contains('#') {
+            true => 0,
+            false => self.others.max(1) as usize,
+        }
+    }
 }
 
 /// A lock or blocker.
@@ -614,6 +625,8 @@ pub struct Facts {
     pub stacks_by_group: bool,
     /// Threads whose short contentions are in the sum of the others of their group.
     pub folded_threads: u64,
+    /// Virtual threads that the recording knows, among the threads of the application.
+    pub known_virtual_threads: u64,
 }
 
 /// Where the time of the application's threads went, in the whole recording.

@@ -272,7 +272,7 @@ names: Names, };
  */
 export type Lanes = { 
 /**
- * Threads in scope, most blocked first.
+ * Threads of the application in scope.
  */
 threads: number, 
 /**
@@ -450,7 +450,8 @@ kind: number,
  */
 others: number, 
 /**
- * The same, and no other's, however the recording is read: `request-1#21`.
+ * The same, and no other's, however the recording is read: `request-1#21`. Without a number if it is no thread,
+ * but what several virtual threads did that were not told apart.
  */
 key: string, };
 
@@ -657,7 +658,11 @@ stacksByGroup: boolean,
 /**
  * Threads whose short contentions are in the sum of the others of their group.
  */
-foldedThreads: number, };
+foldedThreads: number, 
+/**
+ * Virtual threads that the recording knows, among the threads of the application.
+ */
+knownVirtualThreads: number, };
 
 /**
  * What a name in a sentence is the name of.

@@ -1,6 +1,7 @@
 // Where threads' time went, per interval: the base of the timeline.
 import { KINDS, type Groups, type Kind } from "./contract";
 import { fit } from "./fit";
+import { JVM } from "./lanes";
 
 /** What threads do: the kinds of rows, as platform threads have them; virtual threads apart. */
 export type State = Kind | "virtual-blocked" | "virtual-waiting";
@@ -10,7 +11,6 @@ export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued
 
 /** The thread kind of virtual threads. */
 export const VIRTUAL = 1;
-const JVM = 2;
 
 /**
  * Time per interval, by state. `alive` is what is left of platform threads' lives.

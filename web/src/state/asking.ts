@@ -138,7 +138,7 @@ export function threadsWith(scope: Scope) {
   return grouping(scope, ["contender-thread"], 1);
 }
 
-/** The number of threads in the answer to `threadsWith`: those that are only in the sum of their group among them. */
+/** The number of threads in the answer to `threadsWith`; at most this number where some are only in the sum of their group. */
 export function threadCount({ value, leftOut }: Groups, { foldedThreads }: Facts): number {
   return value.length + leftOut + foldedThreads;
 }

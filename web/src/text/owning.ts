@@ -1,6 +1,7 @@
 // What is said of owners, hand-offs and VM pauses in blocked time.
 import type { Thread } from "../data/contract";
 import { LEAST_COVERAGE as LITTLE, type Knowledge, type Share } from "../data/owning";
+import { JVM } from "../data/lanes";
 import { mean, percent, times } from "./units";
 
 interface Words {
@@ -81,13 +82,11 @@ export function onAverage(blocked: number, length: number, threads: number): str
 /** What stands for a thread or several in a list. */
 type Listed = Pick<Thread, "name" | "kind" | "others">;
 
-const JVM = 2;
-
-/** How many threads are listed, those of the JVM apart: they are not counted as the application's anywhere. */
-export function threadsText(threads: Listed[]): string {
+/** How many threads are listed: `application` of the application, and those of the JVM apart, which are not counted anywhere else. */
+export function threadsText(application: number, threads: Listed[]): string {
   const size = (some: Listed[]) => some.reduce((sum, { others }) => sum + Math.max(1, others), 0);
   const jvm = threads.filter(({ kind }) => kind === JVM);
-  const own = times(size(threads) - size(jvm), "application thread");
+  const own = times(application, "application thread");
   if (jvm.length === 0) return own;
   return `${own} and ${size(jvm) === 1 ? jvm[0]!.name : times(size(jvm), "thread")} of the JVM`;
 }

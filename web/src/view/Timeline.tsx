@@ -32,7 +32,7 @@ function useStates(): { made: Cut; time: Record<State, number[]> } | null {
   const facts = opening.recordings[view.value.recording];
   if (!answers || !facts) return null;
   const { made } = blocked;
-  const room = roomOf(threadCount(answers[2], facts), made.edges);
+  const room = roomOf(Math.min(threadCount(answers[2], facts), facts.knownVirtualThreads), made.edges);
   return { made, time: states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room) };
 }
 

@@ -42,10 +42,11 @@ pub(crate) fn assemble(
     classes: &WaitClasses,
     splits: &FxHashMap<LockId, LockSplit>,
     steal: Option<&StealReport>,
+    threads: u64,
 ) -> Ledger {
     let mut sums = Sums::default();
     let lives_unknown = !analysis.knows_lives();
-    let mut ledger = Ledger { lives_unknown, cpu_users: steal.map(cpu_users), ..Ledger::default() };
+    let mut ledger = Ledger { threads, lives_unknown, cpu_users: steal.map(cpu_users), ..Ledger::default() };
     // How much of a thread's life was measured.
     let covered = steal.map_or(0.0, |steal| share(steal.covered_ns, range.to.since(range.from).0).min(1.0));
     let (mut life, mut blocked, mut waited) = (0, 0, 0);
@@ -81,7 +82,6 @@ pub(crate) fn assemble(
         }
         // Short contentions are left out of all sums about locks, but their threads did nothing else meanwhile.
         sums.add(EntryKind::LockUnknown, account.left_out, Quality::Exact);
-        ledger.threads += u64::from(account.own() > 0 || who == Who::Platform);
         blocked += account.blocked;
         waited += account.waited;
     }

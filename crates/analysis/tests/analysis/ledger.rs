@@ -97,7 +97,9 @@ fn entries_add_up_to_the_threads_lifetime_on_every_recording() {
                 let options = || Options { from, to, threads: threads.clone(), ..Options::default() };
                 let what = format!("play {number}, {from:?} to {to:?}, filtered: {}", threads.is_some());
                 check(&analyse(&plain, end, options()).ledger, &what);
-                check(&analyse(&events, end, options()).ledger, &what);
+                let report = analyse(&events, end, options());
+                check(&report.ledger, &what);
+                assert_eq!(report.ledger.threads, report.threads, "{what}");
             }
         }
     }
