@@ -304,6 +304,9 @@ pub struct Finding {
     /// What the verdict says of it.
     #[serde(skip)]
     pub gist: Gist,
+    /// Of `text`, the sentence that says what kept the owner of the lock from releasing it; empty if it says nothing of it.
+    #[serde(skip)]
+    pub owner_did: String,
 }
 
 /// A known cause, of the catalogue.

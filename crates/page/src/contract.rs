@@ -495,16 +495,6 @@ pub struct Thread {
     pub key: String,
 }
 
-impl Thread {
-    /// For how many threads of the application it stands.
-    pub fn application_threads(&self) -> usize {
-        match self.kind == 2 || !self.key.contains('#') {
-            true => 0,
-            false => self.others.max(1) as usize,
-        }
-    }
-}
-
 /// A lock or blocker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
@@ -733,6 +723,7 @@ pub struct LedgerPart {
 /// Something a reader should know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// `hot-lock`, `deadlock`, ...: the names of `headway report --json`.
     pub kind: String,
@@ -742,6 +733,8 @@ pub struct Finding {
     pub details: Vec<String>,
     /// Thread time that it costs.
     pub cost: u64,
+    /// Of `text`, the sentence that says what kept the lock's owner; empty if it says nothing of it.
+    pub owner_did: String,
 }
 
 /// Something that is missing.

@@ -170,6 +170,7 @@ fn finding(finding: &headway_analysis::report::Finding) -> Finding {
         text: bounded(&finding.text),
         details: advice.chain(finding.details.iter().cloned()).take(MOST).map(|line| bounded(&line)).collect(),
         cost: finding.cost_ns,
+        owner_did: bounded(&finding.owner_did),
     }
 }
 

@@ -56,12 +56,20 @@ pub(crate) fn lanes(
 /// stand beside that sum: there are no more than the recording has.
 fn application_threads(recording: &Recording, threads: impl Iterator<Item = u32>) -> usize {
     let names = recording.names().threads();
-    let count: usize = threads.filter_map(|id| names.get(id as usize)).map(Thread::application_threads).sum();
+    let count: usize = threads.filter_map(|id| names.get(id as usize)).map(stands_for).sum();
     let facts = recording.facts();
     if facts.folded_threads > 0 {
         count.min(facts.threads as usize)
     } else {
         count
+    }
+}
+
+/// For how many threads of the application it stands.
+fn stands_for(thread: &Thread) -> usize {
+    match thread.kind == 2 || !thread.key.contains('#') {
+        true => 0,
+        false => thread.others.max(1) as usize,
     }
 }
 

@@ -872,7 +872,11 @@ details: Array<string>,
 /**
  * Thread time that it costs.
  */
-cost: number, };
+cost: number, 
+/**
+ * Of `text`, the sentence that says what kept the lock's owner; empty if it says nothing of it.
+ */
+ownerDid: string, };
 
 /**
  * Something that is missing.

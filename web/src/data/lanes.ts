@@ -52,7 +52,7 @@ function spanOf(table: Table, first: number, end: number): number {
   return span;
 }
 
-/** For how many threads of the application it stands: the twin of `application_threads` in crates/page/src/contract.rs. */
+/** For how many threads of the application it stands: the twin of `stands_for` in crates/page/src/lanes.rs. */
 export function applicationThreads({ kind, key, others }: Pick<Thread, "kind" | "key" | "others">): number {
   return kind === JVM || !key.includes("#") ? 0 : Math.max(1, others);
 }

@@ -21,7 +21,7 @@ it("says in which range nearly all of a time is, if that is not nearly everywher
 });
 
 it("knows whether locks or something else cost most", () => {
-  const facts = (...kinds: string[]) => ({ findings: kinds.map((kind) => ({ kind, text: "", details: [], cost: 1 })) });
+  const facts = (...kinds: string[]) => ({ findings: kinds.map((kind) => ({ kind, text: "", details: [], ownerDid: "", cost: 1 })) });
   expect(isLockFirst(facts("hot-lock", "waiting"))).toBe(true);
   expect(isLockFirst(facts("unreliable", "hot-lock"))).toBe(true);
   expect(isLockFirst(facts("waiting", "hot-lock"))).toBe(false);

@@ -18,7 +18,7 @@ import { CALLED_FROM, NOT_RUNNING, notOwned, onAverage, tooFew, whoText } from "
 import { interval, duration, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
-import { freeOf, INSIDE_WHY, noSample } from "./Inside";
+import { freeOf, INSIDE_WHY, noSample, OwnerDid } from "./Inside";
 import { Sampled } from "../view/Sampled";
 import { Bar, NoBlockedTime, Pauses, Sentence } from "./Overview";
 import { Waits } from "./Waits";
@@ -278,7 +278,7 @@ interface DoingsProps {
 function Doings({ inside, samples, threads, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
   const spots = useMemo(() => together(doingOf(inside, names)), [inside]);
-  if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
+  if (inside.count === 0) return <><OwnerDid lock={name} /><p class="empty">{noSample(freeOf(hows))}</p></>;
   const facts = opening.recordings[view.value.recording]!;
   const weighted = isWeighted(inside, facts);
   const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
@@ -300,7 +300,7 @@ function Doings({ inside, samples, threads, hows, noCpu, name, names }: DoingsPr
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
-        <p class="empty">{tooFew(seen.taken, seen.coverage)}</p>
+        <><OwnerDid lock={name} /><p class="empty">{tooFew(seen.taken, seen.coverage)}</p></>
       )}
       {noCpu > known.total / 100 && (
         <p class="hint">

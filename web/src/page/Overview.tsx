@@ -11,7 +11,7 @@ import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { noCpuText, SHARE_WORDS } from "../text/owning";
 import { pausesText } from "../text/pauses";
-import { pieces } from "../text/sentence";
+import { lockOf, pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
 import { optionsOf } from "../text/options";
@@ -435,10 +435,9 @@ function useInRange(facts: Facts): (finding: Finding) => number | null {
       if (groups.parent[at]! < 0 || !times.has(text)) times.set(text, groups.total[at]!);
     }
   });
-  const locks = new Set(facts.links.filter(({ kind }) => kind === "lock").map(({ name }) => name));
   return (finding) => {
-    const named = pieces(finding.text).filter(({ text, code }) => code && locks.has(text));
-    return named.length === 0 ? null : (times.get(named[0]!.text) ?? 0);
+    const lock = lockOf(finding, facts.links);
+    return lock === null ? null : (times.get(lock) ?? 0);
   };
 }
 

@@ -374,7 +374,7 @@ impl Group {
             share: part,
             evidence,
             gist,
-            advice: None,
+            ..Finding::default()
         })
     }
 
