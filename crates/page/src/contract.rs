@@ -615,6 +615,8 @@ pub struct Facts {
     pub stacks_by_group: bool,
     /// Threads whose short contentions are in the sum of the others of their group.
     pub folded_threads: u64,
+    /// How long threads waited, without idle ones: as in the report.
+    pub waited_ns: u64,
     /// Virtual threads that the recording knows, among the threads of the application.
     pub known_virtual_threads: u64,
 }

@@ -43,6 +43,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
     facts.waits = wait_places(&report.waits);
+    facts.waited_ns = report.waited_ns();
     facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
     facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
     facts

@@ -660,6 +660,10 @@ stacksByGroup: boolean,
  */
 foldedThreads: number, 
 /**
+ * How long threads waited, without idle ones: as in the report.
+ */
+waitedNs: number, 
+/**
  * Virtual threads that the recording knows, among the threads of the application.
  */
 knownVirtualThreads: number, };

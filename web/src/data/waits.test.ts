@@ -27,6 +27,6 @@ it("knows whether locks or something else cost most", () => {
   expect(isLockFirst(facts("waiting", "hot-lock"))).toBe(false);
   expect(isLockFirst(facts("environment"))).toBe(false);
   expect(isLockFirst(facts())).toBe(false);
-  expect(waitsMost({ waits: [{ totalNs: 3 } as WaitPlace, { totalNs: 4 } as WaitPlace], blockedNs: 6 })).toBe(true);
-  expect(waitsMost({ waits: [], blockedNs: 0 })).toBe(false);
+  expect(waitsMost({ waitedNs: 7, blockedNs: 6 })).toBe(true);
+  expect(waitsMost({ waitedNs: 0, blockedNs: 0 })).toBe(false);
 });

@@ -3,14 +3,9 @@ import { KINDS, type Facts, type Groups, type WaitPlace } from "./contract";
 import type { Range } from "./intervals";
 import { addUp } from "./states";
 
-/** Time waited at the places that the report lists. */
-export function waitedNs(facts: Pick<Facts, "waits">): number {
-  return facts.waits.reduce((sum, wait) => sum + wait.totalNs, 0);
-}
-
 /** True if threads waited for longer than they were blocked on locks. */
-export function waitsMost(facts: Pick<Facts, "waits" | "blockedNs">): boolean {
-  return waitedNs(facts) > facts.blockedNs;
+export function waitsMost(facts: Pick<Facts, "waitedNs" | "blockedNs">): boolean {
+  return facts.waitedNs > facts.blockedNs;
 }
 
 /** Kinds of findings about locks. */
