@@ -16,9 +16,11 @@ use std::collections::BTreeMap;
 use ts_rs::TS;
 
 mod link;
+mod waits;
 mod whole;
 
 pub use link::{Link, Named, Seen};
+pub use waits::{IdleWaits, WaitPlace};
 pub use whole::{
     Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Ready, Spread,
     Steal, StealWindow, Transactions, Whole,
@@ -491,7 +493,7 @@ pub struct Thread {
     /// contentions are not kept apart.
     pub others: u32,
     /// The same, and no other's, however the recording is read: `request-1#21`. Without a number if it is no thread,
-    /// but what several virtual threads did that were not told apart.
+    /// but what virtual threads did of which it is not known which one it was.
     pub key: String,
 }
 
@@ -617,6 +619,8 @@ pub struct Facts {
     pub folded_threads: u64,
     /// How long threads waited, without idle ones: as in the report.
     pub waited_ns: u64,
+    /// Where idle threads waited.
+    pub idle_waits: Vec<IdleWaits>,
     /// Virtual threads that the recording knows, among the threads of the application.
     pub known_virtual_threads: u64,
 }
@@ -661,31 +665,6 @@ pub struct VirtualThreads {
     pub carriers: u64,
     /// Part of the carriers' time in which they were not idle.
     pub occupancy: Option<f64>,
-}
-
-/// Where threads waited: as the report has it, for the whole recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(TS))]
-#[serde(rename_all = "camelCase")]
-pub struct WaitPlace {
-    /// The first method that is not part of the waiting mechanism.
-    pub method: String,
-    /// The lock or other object, if it was one; otherwise its name, or its class.
-    pub on: String,
-    /// True for `Object.wait`.
-    pub is_monitor: bool,
-    /// Groups of the threads that waited, most waits first.
-    pub groups: Vec<String>,
-    /// The method that ended most of the time; empty if there is none, or none is recorded.
-    pub ended_by: String,
-    /// True if most of the waits timed out.
-    pub by_timeout: bool,
-    /// Time of all threads.
-    pub total_ns: u64,
-    /// How many waits.
-    pub count: u64,
-    /// The longest.
-    pub max_ns: u64,
 }
 
 /// A call stack with which virtual threads were pinned.

@@ -451,7 +451,7 @@ kind: number,
 others: number, 
 /**
  * The same, and no other's, however the recording is read: `request-1#21`. Without a number if it is no thread,
- * but what several virtual threads did that were not told apart.
+ * but what virtual threads did of which it is not known which one it was.
  */
 key: string, };
 
@@ -664,6 +664,10 @@ foldedThreads: number,
  */
 waitedNs: number, 
 /**
+ * Where idle threads waited.
+ */
+idleWaits: Array<IdleWaits>, 
+/**
  * Virtual threads that the recording knows, among the threads of the application.
  */
 knownVirtualThreads: number, };
@@ -782,6 +786,27 @@ count: number,
  * The longest.
  */
 maxNs: number, };
+
+/**
+ * A method in which idle threads waited.
+ */
+export type IdleWaits = { 
+/**
+ * The method that waited.
+ */
+method: string, 
+/**
+ * True for `Object.wait`, false for parks.
+ */
+isMonitor: boolean, 
+/**
+ * How long idle threads waited there.
+ */
+idleNs: number, 
+/**
+ * The same of all threads.
+ */
+totalNs: number, };
 
 /**
  * How long virtual threads could run and did not, and what kept their carriers.

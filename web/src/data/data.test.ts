@@ -10,7 +10,7 @@ import { draw, ONLY_SUMS, strength } from "./lanes";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
 import { cpusOf, spentOf } from "./spent";
-import { addUp, states } from "./states";
+import { addUp, states, takeIdle } from "./states";
 import { edgesOf, folded, OTHERS, rootsOf, withinOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
@@ -82,6 +82,13 @@ describe("states of threads", () => {
     expect(time.monitor.map(Math.round)).toEqual([60, 50]);
     expect(time.wait.map(Math.round)).toEqual([47, 20]);
     expect(time.alive.map(Math.round)).toEqual([0, 30]);
+  });
+  it("idle threads wait for nothing: their part of the waits in a method is not shown as waiting", () => {
+    const context = groups([[[0, kind("alive"), 0], 200], [[0, kind("park"), 0], 100], [[0, kind("wait"), 0], 10], [[0, kind("alive"), 1], 200], [[0, kind("park"), 1], 80]]);
+    const time = states(groups([]), context, 2, true, []);
+    const byMethod = groups([[[1, kind("park"), 0], 75], [[2, kind("park"), 0], 25], [[1, kind("wait"), 0], 10], [[2, kind("park"), 1], 80]]);
+    takeIdle(time, byMethod, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
+    expect([time.idle, time.park, time.wait]).toEqual([[50, 0], [50, 80], [10, 0]]);
   });
   it("no more virtual threads are blocked and wait than there are", () => {
     const blocked = groups([

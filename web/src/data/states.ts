@@ -1,14 +1,16 @@
 // Where threads' time went, per interval: the base of the timeline.
-import { KINDS, type Groups, type Kind } from "./contract";
+import { KINDS, type Groups, type IdleWaits, type Kind } from "./contract";
 import { fit } from "./fit";
 import { JVM } from "./lanes";
 
-/** What threads do: the kinds of rows, as platform threads have them; virtual threads apart. */
-export type State = Kind | "virtual-blocked" | "virtual-waiting";
+/** What threads do: the kinds of rows, as platform threads have them; idle waits and virtual threads apart. */
+export type State = Kind | "idle" | "virtual-blocked" | "virtual-waiting";
 
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
-export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "virtual-blocked", "virtual-waiting"];
+export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-blocked", "virtual-waiting"];
 
+/** The thread kind of platform threads of the application. */
+export const PLATFORM = 0;
 /** The thread kind of virtual threads. */
 export const VIRTUAL = 1;
 
@@ -66,6 +68,29 @@ const AWAY = ["monitor", "juc", "wait", "park"] as const;
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */
 const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
+
+/**
+ * Takes what idle threads waited out of the times of waits. `byMethod` is grouped by method, kind and time: it says how
+ * large the idle part of each interval is.
+ */
+export function takeIdle(time: Record<State, number[]>, byMethod: Groups, nameOf: (method: number) => string, idleWaits: IdleWaits[]): void {
+  const idlePart = new Map(idleWaits.map(({ method, isMonitor, idleNs, totalNs }) => [`${isMonitor} ${method}`, idleNs / totalNs]));
+  const parts = { wait: time.wait.map(() => [0, 0]), park: time.park.map(() => [0, 0]) };
+  addUp(byMethod, 2, ([method = 0, number = 0], interval, total) => {
+    const kind = KINDS[number];
+    if (kind !== "wait" && kind !== "park") return;
+    const sums = parts[kind][interval]!;
+    sums[0]! += total * (idlePart.get(`${kind === "wait"} ${nameOf(method)}`) ?? 0);
+    sums[1]! += total;
+  });
+  for (const kind of ["wait", "park"] as const) {
+    parts[kind].forEach(([idle = 0, all = 0], at) => {
+      const part = all > 0 ? time[kind][at]! * (idle / all) : 0;
+      time[kind][at]! -= part;
+      time.idle[at]! += part;
+    });
+  }
+}
 
 /** Calls with the values of the upper levels, the interval and its total. */
 export function addUp(groups: Groups, levels: number, call: (path: number[], interval: number, total: number) => void): void {

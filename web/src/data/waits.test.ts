@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { KINDS, type Groups, type WaitPlace } from "./contract";
-import { isLockFirst, linesOfWaits, rangeOfMost, waitsMost } from "./waits";
+import { firstFinding, isLockFirst, linesOfWaits, rangeOfMost, waitsMost } from "./waits";
 
 const [WAIT, PARK] = [KINDS.indexOf("wait"), KINDS.indexOf("park")];
 
@@ -27,6 +27,7 @@ it("knows whether locks or something else cost most", () => {
   expect(isLockFirst(facts("waiting", "hot-lock"))).toBe(false);
   expect(isLockFirst(facts("environment"))).toBe(false);
   expect(isLockFirst(facts())).toBe(false);
+  expect(firstFinding(facts("unreliable", "environment", "hot-lock"))?.kind).toBe("environment");
   expect(waitsMost({ waitedNs: 7, blockedNs: 6 })).toBe(true);
   expect(waitsMost({ waitedNs: 0, blockedNs: 0 })).toBe(false);
 });

@@ -1,5 +1,5 @@
 // Waits that the report lists: those of the whole recording, without idle threads.
-import { KINDS, type Facts, type Groups, type WaitPlace } from "./contract";
+import { KINDS, type Facts, type Finding, type Groups, type WaitPlace } from "./contract";
 import type { Range } from "./intervals";
 import { addUp } from "./states";
 
@@ -11,9 +11,14 @@ export function waitsMost(facts: Pick<Facts, "waitedNs" | "blockedNs">): boolean
 /** Kinds of findings about locks. */
 const OF_LOCKS = ["deadlock", "stuck", "hot-lock", "shared-lock", "hand-off", "phase", "wait-chain"];
 
+/** What costs most. */
+export function firstFinding({ findings }: Pick<Facts, "findings">): Finding | undefined {
+  return findings.find(({ kind }) => kind !== "unreliable");
+}
+
 /** True if what costs most is a lock, as the report has it. */
 export function isLockFirst(facts: Pick<Facts, "findings">): boolean {
-  const first = facts.findings.find(({ kind }) => kind !== "unreliable");
+  const first = firstFinding(facts);
   return first !== undefined && OF_LOCKS.includes(first.kind);
 }
 

@@ -20,7 +20,7 @@ import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
 import { freeOf, INSIDE_WHY, noSample, OwnerDid } from "./Inside";
 import { Sampled } from "../view/Sampled";
-import { Bar, NoBlockedTime, Pauses, Sentence } from "./Overview";
+import { Bar, MoreOnCpus, NoBlockedTime, Pauses, Sentence } from "./Overview";
 import { Waits } from "./Waits";
 
 const MOST_PHASES = 8;
@@ -61,6 +61,7 @@ function Otherwise() {
       <section class="card verdict" aria-label="Verdict">
         <p class="sentence">
           <Sentence text={facts.verdict} links={facts.links} />
+          <MoreOnCpus facts={facts} />
         </p>
         <p class="hint">What follows{waitsMost(facts) && " after the waits"} is about locks: threads were blocked on locks for {duration(facts.blockedNs)} in the whole recording.</p>
       </section>

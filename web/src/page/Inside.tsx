@@ -26,7 +26,7 @@ export function noSample(free: number): string {
 export function OwnerDid({ lock }: { lock: string }) {
   const { findings, links } = useSource().opening.recordings[view.value.recording]!;
   const text = findings.find((finding) => lockOf(finding, links) === lock)?.ownerDid ?? "";
-  return text === "" ? null : <p>In the whole recording: <Sentence text={text} /></p>;
+  return text === "" ? null : <p><Sentence text={text} />{view.value.range !== null && " This is about the whole recording."}</p>;
 }
 
 /** The part of blocked time in which the lock was free. */

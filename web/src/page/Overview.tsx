@@ -3,7 +3,7 @@ import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
-import { waitsMost } from "../data/waits";
+import { firstFinding, waitsMost } from "../data/waits";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource, withoutFilter } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { viewOf } from "../state/leading";
@@ -70,12 +70,18 @@ function Verdict({ facts }: { facts: Facts }) {
     <section class="card whole verdict" aria-label="Verdict">
       <p class="sentence">
         <Sentence text={facts.verdict} links={facts.links} />
+        <MoreOnCpus facts={facts} />
       </p>
       {facts.selection && <p class="hint">{facts.selection}</p>}
       <ThreadTime facts={facts} />
       <VmPauses facts={facts} />
     </section>
   );
+}
+
+/** Leads to the CPU shortage where that costs most: what follows is about locks, and none of them is the cause. */
+export function MoreOnCpus({ facts }: { facts: Facts }) {
+  return firstFinding(facts)?.kind === "environment" ? <> <a href={address({ page: "steal" })}>Show the CPU shortage</a></> : null;
 }
 
 /** How long the VM was paused in the range, where the recording knows. */

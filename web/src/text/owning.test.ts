@@ -55,7 +55,7 @@ describe("words about threads", () => {
     expect(threadsText(3, [...own, thread("Common-Cleaner", 2), thread("Finalizer", 2)])).toBe("3 application threads and 2 threads of the JVM");
     const counted = (name: string, kind = 0, others = 0) => applicationThreads({ ...thread(name, kind, others), key: `${name}#1` });
     expect([counted("main"), counted("request-*", 0, 40), counted("Finalizer", 2)]).toEqual([1, 40, 0]);
-    // What virtual threads did that were not told apart.
+    // What virtual threads did of which it is not known which one it was.
     expect(applicationThreads({ ...thread("virtual threads", 1), key: "virtual threads" })).toBe(0);
   });
 });
