@@ -110,7 +110,7 @@ function Cells({ made, map, names, given }: { made: Cut; map: HeatMap; names: Na
         {map.rows.map((row) => (
           <span key={row.lock} class="cut" style={{ height: `${ROW}px` }} title={`${title(row)}: ${duration(row.total)} blocked`}>
             {row.lock === null ? <span class="hint">{title(row)}</span> : (
-              <button type="button" class="plain cut" onClick={() => show({ lock: exactly(names, row.lock!) })}>{title(row)}</button>
+              <button type="button" class="plain cut" onClick={() => show({ lock: exactly(names, row.lock!) })}><bdi dir="ltr">{title(row)}</bdi></button>
             )}
           </span>
         ))}
