@@ -603,6 +603,12 @@ mod tests {
     use headway_model::LockId;
 
     #[test]
+    fn carriers_and_the_timer_of_their_scheduler_are_none_of_the_application() {
+        let names = [("ForkJoinPool-1-delayScheduler", "CarrierThreads"), ("worker", "main"), ("main", "system")];
+        assert_eq!(names.map(|(name, group)| is_service(name, group, false)), [true, false, false]);
+    }
+
+    #[test]
     fn threads_come_and_go_without_filling_the_table() {
         let threads = Threads::default();
         for round in 0..CAPACITY as u64 * 3 {

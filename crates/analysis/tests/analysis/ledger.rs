@@ -125,6 +125,19 @@ fn of_platform_threads_the_whole_life_is_in_it_and_what_was_not_measured_is_unkn
 }
 
 #[test]
+fn a_virtual_thread_of_which_nothing_was_recorded_counts_as_in_the_report() {
+    let silent = ThreadDef { id: ThreadId(2), name: "posting-1".into(), is_virtual: true, ..ThreadDef::default() };
+    let events = [
+        story::recording(crate::picture::at(0)),
+        story::thread(1, "main"),
+        Event::Thread(silent),
+        Event::Watermark(crate::picture::at(1_000)),
+    ];
+    let report = analyse(&events, crate::picture::at(1_000), Options::default());
+    assert_eq!((report.threads, report.ledger.threads), (2, 2));
+}
+
+#[test]
 fn a_thread_is_paused_only_where_it_is_neither_blocked_nor_waiting() {
     let picture = crate::picture::draw(
         "
