@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups, type Lane } from "./contract";
-import { roomOf } from "./fit";
+import { roomOf, threadCount } from "./fit";
 import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
 import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
@@ -82,6 +82,13 @@ describe("states of threads", () => {
     expect(time.monitor.map(Math.round)).toEqual([60, 50]);
     expect(time.wait.map(Math.round)).toEqual([47, 20]);
     expect(time.alive.map(Math.round)).toEqual([0, 30]);
+  });
+  it("threads that are in the sum of their group are counted once", () => {
+    const others = (thread: number) => (thread === 9 ? 207 : 0);
+    expect(threadCount({ value: [1, 2, 9], leftOut: 0 }, others, 400)).toBe(209);
+    expect(threadCount({ value: [1, 2, 9], leftOut: 396 }, others, 400)).toBe(400);
+    // Of one thread, and of more than the application's.
+    expect([threadCount({ value: [1], leftOut: 0 }, others, 400), threadCount({ value: [1, 2, 3], leftOut: 0 }, others, 2)]).toEqual([1, 3]);
   });
   it("idle threads wait for nothing: their part of the waits in a method is not shown as waiting", () => {
     const context = groups([[[0, kind("alive"), 0], 200], [[0, kind("park"), 0], 100], [[0, kind("wait"), 0], 10], [[0, kind("alive"), 1], 200], [[0, kind("park"), 1], 80]]);

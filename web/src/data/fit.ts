@@ -1,4 +1,5 @@
 // Time of threads per interval, where there is room for it.
+import type { Groups } from "./contract";
 
 /**
  * When the contentions and waits were that are only known as sums is known to a second or so. What does not fit into
@@ -19,6 +20,16 @@ export function fit(times: number[][], room: number[]): number {
     });
   }
   return over.reduce((sum, time) => sum + time, 0);
+}
+
+/**
+ * How many threads there are in groups of the first level, which are threads: no fewer than this. Those that are only in the
+ * sum of their group can be in it one by one, too; there are never more than the recording has.
+ */
+export function threadCount({ value, leftOut }: Pick<Groups, "value" | "leftOut">, othersOf: (thread: number) => number, known: number): number {
+  const others = value.map(othersOf);
+  const alone = others.filter((count) => count === 0).length + leftOut;
+  return Math.min(alone + others.reduce((sum, count) => sum + count, 0), Math.max(alone, known));
 }
 
 /** The time that so many threads have in each interval, which begin and end at `edges`. */

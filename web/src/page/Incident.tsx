@@ -9,7 +9,7 @@ import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
 import { isLockFirst, waitsMost } from "../data/waits";
 import { ALL_STACKS, isFiltered, NO_FILTER, type Step, type View } from "../state/address";
-import { grouping, rangeOf, scopeOf, threadCount, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
+import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { insideOwners, waitsIn } from "../state/leading";
 import { WHOLE } from "../state/pages";
 import { address, problems, show, view } from "../state/view";
@@ -150,7 +150,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
         <p class="sentence">
           {whoText(threads.value.length + threads.leftOut, facts.foldedThreads)} blocked <b>{duration(blocked)}</b> on{" "}
           <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
-          {onAverage(blocked, range.to - range.from, threadCount(threads, facts))} from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
+          {onAverage(blocked, range.to - range.from, facts.foldedThreads > 0 ? facts.threads : threads.value.length + threads.leftOut)} from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
           <Pauses stopped={locks.stopped[locks.value.indexOf(lock)] ?? 0} total={blocked} />
         </p>
         <Sampled />

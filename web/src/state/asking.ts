@@ -1,7 +1,7 @@
 // Questions of components, answered once and remembered.
 import { createContext } from "preact";
 import { useContext, useEffect, useMemo, useState } from "preact/hooks";
-import type { Aspect, Facts, Filter, Groups, Kind, Query, Scope } from "../data/contract";
+import type { Aspect, Filter, Kind, Query, Scope } from "../data/contract";
 import { EstimateBook } from "../data/estimates";
 import type { NameBook } from "../data/names";
 import type { AnswerTo, Source } from "../data/source";
@@ -119,6 +119,9 @@ export function withoutFilter(view: View, duration: number, kinds: Kind[] = CONT
   return { recording: view.recording, ...rangeOf(view, duration), filter, kinds, within: [] };
 }
 
+/** Threads that are counted one by one. */
+const MOST_THREADS = 1000;
+
 /** Groups of call stacks that are asked for at most; what is beyond is one group. */
 export const MOST_STACKS = 5000;
 
@@ -135,12 +138,7 @@ export function grouping(scope: Scope, by: Aspect[], limit: number, intervals = 
 
 /** Asks how many threads have anything of the scope. */
 export function threadsWith(scope: Scope) {
-  return grouping(scope, ["contender-thread"], 1);
-}
-
-/** The number of threads in the answer to `threadsWith`; at most this number where some are only in the sum of their group. */
-export function threadCount({ value, leftOut }: Groups, { foldedThreads }: Facts): number {
-  return value.length + leftOut + foldedThreads;
+  return grouping(scope, ["contender-thread"], MOST_THREADS);
 }
 
 export { stepsOf };

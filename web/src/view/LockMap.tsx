@@ -2,9 +2,10 @@
 // many threads were blocked.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { boundsOf, heatMap, shadeOf, type HeatMap, type HeatRow } from "../data/heatmap";
+import { threadCount } from "../data/fit";
 import { average, intervalAt, type Cut, type Range } from "../data/intervals";
 import type { NameBook } from "../data/names";
-import { baseOf, overTime, scopeOf, threadCount, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
+import { baseOf, overTime, scopeOf, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { theme, type Theme } from "../state/theme";
 import { show, view } from "../state/view";
@@ -43,7 +44,7 @@ export function LockMap({ rows, width: given }: { rows: number; width?: number }
   // What was asked last may not be answered yet: cells belong to the answer.
   const shown = useRef<{ answers: unknown; made: Cut; map: HeatMap } | null>(null);
   if (answers && facts && shown.current?.answers !== answers) {
-    shown.current = { answers, made: byLock.made, map: heatMap(answers[0], answers[1], byLock.made, threadCount(answers[2], facts)) };
+    shown.current = { answers, made: byLock.made, map: heatMap(answers[0], answers[1], byLock.made, threadCount(answers[2], (thread) => names.thread(thread).others, facts.threads)) };
   }
   if (!answers || !shown.current || answers[0].totalNs === 0) return null;
   const { made, map } = shown.current;

@@ -1,10 +1,10 @@
 // Where all threads' time went over the whole recording; its brush is the page's range.
 import { useState } from "preact/hooks";
 import type { Kind, Scope } from "../data/contract";
-import { roomOf } from "../data/fit";
+import { roomOf, threadCount } from "../data/fit";
 import { average, intervalAt, type Cut } from "../data/intervals";
 import { PLATFORM, STATES, states, takeIdle, VIRTUAL, type State } from "../data/states";
-import { filterOf, overTime, rangeOf, scopeOf, threadCount, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
+import { filterOf, overTime, rangeOf, scopeOf, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { show, view } from "../state/view";
 import { STATE_WORDS } from "../text/words";
@@ -36,7 +36,7 @@ function useStates(): { made: Cut; time: Record<State, number[]> } | null {
   const facts = opening.recordings[view.value.recording];
   if (!answers || !facts) return null;
   const { made } = blocked;
-  const room = roomOf(Math.min(threadCount(answers[2], facts), facts.knownVirtualThreads), made.edges);
+  const room = roomOf(threadCount(answers[2], (thread) => names.thread(thread).others, facts.knownVirtualThreads), made.edges);
   const time = states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room);
   takeIdle(time, answers[3], (method) => names.text(method), facts.idleWaits);
   return { made, time };
