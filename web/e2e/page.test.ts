@@ -708,6 +708,22 @@ describe("the page in one file", () => {
     await context.close();
   });
 
+  it("has names of two lines in the tables of narrow windows, and idle threads apart from those that wait", async () => {
+    const { page, context, complaints } = await visit(`${file}#/locks`);
+    const legend = page.locator(".timeline .legend");
+    await legend.getByText("idle", { exact: true }).waitFor();
+    // All of its waits are those of idle workers.
+    expect(await legend.innerText()).not.toContain("waiting");
+    const wraps = () => page.locator(".tablerow .cut").first().evaluate((name) => getComputedStyle(name).whiteSpace);
+    await page.locator(".tablerow .cut").first().waitFor();
+    expect(await wraps()).toBe("nowrap");
+    await page.setViewportSize({ width: 800, height: 900 });
+    await expect.poll(wraps).toBe("normal");
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows source lines where sources were given", async () => {
     const { page, context } = await visit(`${file}#/locks`);
     await page.getByText("for (var row : rows) index(row);").waitFor();

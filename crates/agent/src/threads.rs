@@ -583,7 +583,7 @@ impl Threads {
 /// about the application leave out.
 pub fn is_service(name: &str, group: &str, is_carrier: bool) -> bool {
     is_carrier
-        || group == "InnocuousThreadGroup"
+        || matches!(group, "InnocuousThreadGroup" | "CarrierThreads")
         || (group == "system" && !matches!(name, "main"))
         || matches!(name, "DestroyJavaVM" | "Common-Cleaner" | "Attach Listener")
         || name.starts_with("VirtualThread-unparker")
@@ -601,6 +601,12 @@ pub fn definition(id: ThreadId, os_id: u32, name: String, group: String) -> Thre
 mod tests {
     use super::*;
     use headway_model::LockId;
+
+    #[test]
+    fn carriers_and_the_timer_of_their_scheduler_are_none_of_the_application() {
+        let names = [("ForkJoinPool-1-delayScheduler", "CarrierThreads"), ("worker", "main"), ("main", "system")];
+        assert_eq!(names.map(|(name, group)| is_service(name, group, false)), [true, false, false]);
+    }
 
     #[test]
     fn threads_come_and_go_without_filling_the_table() {

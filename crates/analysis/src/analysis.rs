@@ -600,7 +600,7 @@ impl Analysis {
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
         let groups = LockGroups::new(&self.aggregate, self.replays.monitors.owners_by_id(), &mut self.names);
         let mut report = summary::summarise(self, range, running, open, &classes, &groups);
-        report.ledger = ledger::assemble(self, range, &classes, &splits, steal.as_ref());
+        report.ledger = ledger::assemble(self, range, &classes, &splits, steal.as_ref(), report.threads);
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
         report.pressure = pressure.filter(|_| !report.ledger.lives_unknown);
         report.steal = steal;

@@ -304,6 +304,9 @@ pub struct Finding {
     /// What the verdict says of it.
     #[serde(skip)]
     pub gist: Gist,
+    /// Of `text`, the sentence that says what kept the owner of the lock from releasing it; empty if it says nothing of it.
+    #[serde(skip)]
+    pub owner_did: String,
 }
 
 /// A known cause, of the catalogue.
@@ -687,6 +690,11 @@ const NEARLY_ALL: f64 = 0.99;
 const MOSTLY: f64 = 0.9;
 
 impl Report {
+    /// How long threads waited, without idle ones.
+    pub fn waited_ns(&self) -> u64 {
+        self.waits.iter().filter(|site| !site.idle).map(|site| site.total_ns).sum()
+    }
+
     /// `waiting for a database connection`, where findings say that nearly all of these entries of the ledger is that.
     pub fn awaited(&self, entries: &[EntryKind]) -> Option<String> {
         let all: u64 = entries.iter().map(|entry| self.ledger.ns(*entry)).sum();

@@ -372,6 +372,15 @@ fn several_files_end_with_their_totals() {
     assert!(line("again.jfr").contains("1.49 s") && line("shop.jfr").contains("1.49 s"), "{totals}");
     assert!(line("2 x ").contains("2.98 s"), "{totals}");
     assert!(totals.contains("overlap"), "{totals}");
+    // Waits as the report has them, without idle threads.
+    let mut scenario = Scenario::begin(&directory.path().join("waits.jfr"));
+    scenario.waiting();
+    scenario.finish();
+    let said = self::said(&mut command(&["report", "shop.jfr", "waits.jfr"], "", directory.path()));
+    let totals = said.stdout.split("TOTALS").nth(1).expect("totals");
+    let line = totals.lines().find(|line| line.trim_start().starts_with("waits.jfr")).expect("a line");
+    assert!(totals.contains("WAITED") && line.contains("800 ms"), "{totals}");
+    assert!(totals.lines().all(|line| line.chars().count() <= 80), "{totals}");
     refuses(&mut command(&["report", "no-*.jfr"], "", directory.path()), 2, "no-*.jfr: no file matches");
 }
 

@@ -8,7 +8,7 @@ use headway_model::event::{
     LockDef, OwnerSample, Park, ParkBegin, PressurePhase, RecordingInfo, Sample, SampleState, ThreadDef, Unpark,
 };
 use headway_model::{Dictionary, DurationNs, Event, ThreadId, TimeNs};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use support::sample_events::{
@@ -271,6 +271,30 @@ fn recordings_are_for_their_owner_only_and_never_overwrite_other_files() {
     assert!(link.symlink_metadata().unwrap().is_symlink());
     let missing = RecordingWriter::create(WriterConfig::new(scratch.file("no/such/a.jfr"), synthetic::info()));
     assert!(missing.unwrap_err().to_string().starts_with("cannot create recording"));
+}
+
+/// Earlier versions of the agent took the timer of the scheduler of virtual threads (JDK 25) for one of the application.
+#[test]
+fn all_threads_in_the_group_of_carriers_are_none_of_the_application() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let mut dictionary = dictionary();
+    let thread = |id, name: &str, group: &str| ThreadDef {
+        id: ThreadId(id),
+        os_id: id as u32,
+        name: name.into(),
+        group: group.into(),
+        ..ThreadDef::default()
+    };
+    let timer = thread(71, "ForkJoinPool-1-delayScheduler", "CarrierThreads");
+    let threads = [timer, thread(72, "worker", "main")].map(Event::Thread);
+    threads.iter().for_each(|event| dictionary.feed(event));
+    writer(&path).finish(&dictionary, at(100)).unwrap();
+    let read: HashMap<ThreadId, bool> = read_sound(&path)
+        .into_iter()
+        .filter_map(|event| if let Event::Thread(def) = event { Some((def.id, def.is_service)) } else { None })
+        .collect();
+    assert_eq!((read.get(&ThreadId(71)), read.get(&ThreadId(72))), (Some(&true), Some(&false)));
 }
 
 #[test]

@@ -16,9 +16,11 @@ use std::collections::BTreeMap;
 use ts_rs::TS;
 
 mod link;
+mod waits;
 mod whole;
 
 pub use link::{Link, Named, Seen};
+pub use waits::{IdleWaits, WaitPlace};
 pub use whole::{
     Blocker, Estimates, LockPressure, Machine, NameHeldOff, ParkStatistics, Phase, Pressure, Quota, Ready, Spread,
     Steal, StealWindow, Transactions, Whole,
@@ -381,7 +383,7 @@ pub struct Groups {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Lanes {
-    /// Threads in scope, most blocked first.
+    /// Threads of the application in scope.
     pub threads: usize,
     /// Those asked for.
     pub lanes: Vec<Lane>,
@@ -490,7 +492,8 @@ pub struct Thread {
     /// More than 0 if it stands for so many threads of its group, whose short
     /// contentions are not kept apart.
     pub others: u32,
-    /// The same, and no other's, however the recording is read: `request-1#21`.
+    /// The same, and no other's, however the recording is read: `request-1#21`. Without a number if it is no thread,
+    /// but what virtual threads did of which it is not known which one it was.
     pub key: String,
 }
 
@@ -614,6 +617,12 @@ pub struct Facts {
     pub stacks_by_group: bool,
     /// Threads whose short contentions are in the sum of the others of their group.
     pub folded_threads: u64,
+    /// How long threads waited, without idle ones: as in the report.
+    pub waited_ns: u64,
+    /// Where idle threads waited.
+    pub idle_waits: Vec<IdleWaits>,
+    /// Virtual threads that the recording knows, among the threads of the application.
+    pub known_virtual_threads: u64,
 }
 
 /// Where the time of the application's threads went, in the whole recording.
@@ -658,31 +667,6 @@ pub struct VirtualThreads {
     pub occupancy: Option<f64>,
 }
 
-/// Where threads waited: as the report has it, for the whole recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(TS))]
-#[serde(rename_all = "camelCase")]
-pub struct WaitPlace {
-    /// The first method that is not part of the waiting mechanism.
-    pub method: String,
-    /// The lock or other object, if it was one; otherwise its name, or its class.
-    pub on: String,
-    /// True for `Object.wait`.
-    pub is_monitor: bool,
-    /// Groups of the threads that waited, most waits first.
-    pub groups: Vec<String>,
-    /// The method that ended most of the time; empty if there is none, or none is recorded.
-    pub ended_by: String,
-    /// True if most of the waits timed out.
-    pub by_timeout: bool,
-    /// Time of all threads.
-    pub total_ns: u64,
-    /// How many waits.
-    pub count: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
 /// A call stack with which virtual threads were pinned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
@@ -720,6 +704,7 @@ pub struct LedgerPart {
 /// Something a reader should know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// `hot-lock`, `deadlock`, ...: the names of `headway report --json`.
     pub kind: String,
@@ -729,6 +714,8 @@ pub struct Finding {
     pub details: Vec<String>,
     /// Thread time that it costs.
     pub cost: u64,
+    /// Of `text`, the sentence that says what kept the lock's owner; empty if it says nothing of it.
+    pub owner_did: String,
 }
 
 /// Something that is missing.

@@ -44,6 +44,7 @@ fn contract() -> String {
         Ledger,
         LedgerPart,
         WaitPlace,
+        IdleWaits,
         VirtualThreads,
         Pin
     );

@@ -1,12 +1,13 @@
 //! What is known of a recording before anything is asked.
 
-use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss, Pin, VirtualThreads, WaitPlace};
+use crate::contract::{Facts, Finding, IdleWaits, Ledger, LedgerPart, Loss, Pin, VirtualThreads, WaitPlace};
 use crate::names::bounded;
 use headway_analysis::ledger::{EntryKind, Part, Quality};
 use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport, WaitSite, UNKNOWN};
 use headway_analysis::Report;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Findings, and lines of each, that a page gets.
 const MOST: usize = 200;
@@ -43,6 +44,8 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
     facts.waits = wait_places(&report.waits);
+    facts.waited_ns = report.waited_ns();
+    facts.idle_waits = idle_waits(&report.waits);
     facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
     facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
     facts
@@ -96,6 +99,27 @@ fn wait_places(sites: &[WaitSite]) -> Vec<WaitPlace> {
     waits.sort_by_key(|place| Reverse(place.total_ns));
     waits.truncate(WAITS);
     waits
+}
+
+/// Methods in which idle threads waited, and how much of the time in them that is: call stacks decide which threads are
+/// idle, and several can end in one method.
+fn idle_waits(sites: &[WaitSite]) -> Vec<IdleWaits> {
+    let mut all: BTreeMap<(&str, bool), (u64, u64)> = BTreeMap::new();
+    for site in sites {
+        let of_method = all.entry((site.method.as_str(), site.synchronizer == Synchronizer::Monitor)).or_default();
+        of_method.0 += if site.idle { site.total_ns } else { 0 };
+        of_method.1 += site.total_ns;
+    }
+    let idle = |((method, is_monitor), (idle_ns, total_ns)): ((&str, bool), (u64, u64))| IdleWaits {
+        method: bounded(method),
+        is_monitor,
+        idle_ns,
+        total_ns,
+    };
+    let mut found: Vec<IdleWaits> = all.into_iter().map(idle).filter(|waits| waits.idle_ns > 0).collect();
+    found.sort_by_key(|waits| Reverse(waits.idle_ns));
+    found.truncate(MOST);
+    found
 }
 
 /// What a lock has in common with others of its name: `Shop.queue` of `Shop.queue (com.acme.Queue@1a2b)`, the class of
@@ -170,6 +194,7 @@ fn finding(finding: &headway_analysis::report::Finding) -> Finding {
         text: bounded(&finding.text),
         details: advice.chain(finding.details.iter().cloned()).take(MOST).map(|line| bounded(&line)).collect(),
         cost: finding.cost_ns,
+        owner_did: bounded(&finding.owner_did),
     }
 }
 
@@ -196,6 +221,17 @@ mod tests {
             max_ns: total_ns / 2,
             ..WaitSite::default()
         }
+    }
+
+    #[test]
+    fn a_method_is_as_idle_as_the_time_in_it_says() {
+        let idle = |ns| WaitSite { idle: true, ..site("com.acme.Queue", "pool-*", ("Shop.sell", ns), ns, 1) };
+        let busy = |ns| site("com.acme.Queue", "request-*", ("Shop.sell", ns), ns, 1);
+        let monitor = WaitSite { synchronizer: Synchronizer::Monitor, ..busy(80) };
+        let found = idle_waits(&[idle(600), busy(100), idle(300), monitor]);
+        let method = "com.acme.Queue.take".to_owned();
+        assert_eq!(found, [IdleWaits { method, is_monitor: false, idle_ns: 900, total_ns: 1_000 }]);
+        assert!(idle_waits(&[busy(100)]).is_empty());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use headway_analysis::park::statistics::{ParkTally, TallyOptions};
 use headway_analysis::park::{ParkWait, Synchronizer};
 use headway_analysis::steal::ThreadInterval;
 use headway_analysis::{Analysis, Bounds, Options};
-use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, Sample, SampleState};
+use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, Sample, SampleState, ThreadDef};
 use headway_model::event::{StopTheWorld, Transaction, WaitOutcome};
 use headway_model::{DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -224,6 +224,8 @@ impl Gather {
         (facts.base_ns, facts.stacks_ns) = self.rows.table.intervals();
         facts.stacks_by_group = self.rows.table.by_group();
         facts.folded_threads = self.rows.table.folded().count() as u64;
+        let is_known = |def: &&ThreadDef| def.is_virtual && !def.is_service && def.id != ThreadId::SOME_VIRTUAL;
+        facts.known_virtual_threads = self.rows.names.definitions().filter(is_known).count() as u64;
         facts.stretches = self.rows.table.count_by_kind();
         facts.links = links::of(&facts, &self.rows.names, self.rows.table.rows());
         Recording::new(facts, start, self.rows.names, self.rows.table, whole)

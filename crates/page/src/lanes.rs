@@ -1,6 +1,6 @@
 //! What each thread did, when; and single stretches.
 
-use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch};
+use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch, Thread};
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::Selection;
@@ -48,7 +48,29 @@ pub(crate) fn lanes(
         let segment = Segment { start, span, total, kind: rows[0].kind, longest, joined };
         segment.draw(&mut lanes[place_of_lane], &mut spans[place_of_lane], pixel);
     }
-    Lanes { threads: order.len(), lanes, names: told.into_names() }
+    let threads = application_threads(recording, order.iter().map(|(thread, _)| *thread));
+    Lanes { threads, lanes, names: told.into_names() }
+}
+
+/// How many threads of the application these are. Those of which the short contentions are in the sum of their group can
+/// stand beside that sum: there are no more than the recording has.
+fn application_threads(recording: &Recording, threads: impl Iterator<Item = u32>) -> usize {
+    let names = recording.names().threads();
+    let count: usize = threads.filter_map(|id| names.get(id as usize)).map(stands_for).sum();
+    let facts = recording.facts();
+    if facts.folded_threads > 0 {
+        count.min(facts.threads as usize)
+    } else {
+        count
+    }
+}
+
+/// For how many threads of the application it stands.
+fn stands_for(thread: &Thread) -> usize {
+    match thread.kind == 2 || !thread.key.contains('#') {
+        true => 0,
+        false => thread.others.max(1) as usize,
+    }
 }
 
 /// Threads in scope: most blocked first, then most of anything else.

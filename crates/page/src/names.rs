@@ -187,6 +187,8 @@ impl Names {
             _ => (format!("thread #{}", id.0), "thread #*".to_owned()),
         };
         let key = match id.0 & ThreadId::NATIVE {
+            // No thread: keys of threads have a number.
+            _ if id == ThreadId::SOME_VIRTUAL => name.clone(),
             0 => format!("{name}#{}", id.0),
             _ => format!("{name}#n{}", id.0 & !ThreadId::NATIVE),
         };

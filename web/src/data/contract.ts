@@ -272,7 +272,7 @@ names: Names, };
  */
 export type Lanes = { 
 /**
- * Threads in scope, most blocked first.
+ * Threads of the application in scope.
  */
 threads: number, 
 /**
@@ -450,7 +450,8 @@ kind: number,
  */
 others: number, 
 /**
- * The same, and no other's, however the recording is read: `request-1#21`.
+ * The same, and no other's, however the recording is read: `request-1#21`. Without a number if it is no thread,
+ * but what virtual threads did of which it is not known which one it was.
  */
 key: string, };
 
@@ -657,7 +658,19 @@ stacksByGroup: boolean,
 /**
  * Threads whose short contentions are in the sum of the others of their group.
  */
-foldedThreads: number, };
+foldedThreads: number, 
+/**
+ * How long threads waited, without idle ones: as in the report.
+ */
+waitedNs: number, 
+/**
+ * Where idle threads waited.
+ */
+idleWaits: Array<IdleWaits>, 
+/**
+ * Virtual threads that the recording knows, among the threads of the application.
+ */
+knownVirtualThreads: number, };
 
 /**
  * What a name in a sentence is the name of.
@@ -775,6 +788,27 @@ count: number,
 maxNs: number, };
 
 /**
+ * A method in which idle threads waited.
+ */
+export type IdleWaits = { 
+/**
+ * The method that waited.
+ */
+method: string, 
+/**
+ * True for `Object.wait`, false for parks.
+ */
+isMonitor: boolean, 
+/**
+ * How long idle threads waited there.
+ */
+idleNs: number, 
+/**
+ * The same of all threads.
+ */
+totalNs: number, };
+
+/**
  * How long virtual threads could run and did not, and what kept their carriers.
  */
 export type VirtualThreads = { 
@@ -867,7 +901,11 @@ details: Array<string>,
 /**
  * Thread time that it costs.
  */
-cost: number, };
+cost: number, 
+/**
+ * Of `text`, the sentence that says what kept the lock's owner; empty if it says nothing of it.
+ */
+ownerDid: string, };
 
 /**
  * Something that is missing.

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups, type Lane } from "./contract";
+import { roomOf, threadCount } from "./fit";
 import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
 import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
@@ -9,7 +10,7 @@ import { draw, ONLY_SUMS, strength } from "./lanes";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
 import { cpusOf, spentOf } from "./spent";
-import { addUp, states } from "./states";
+import { addUp, states, takeIdle } from "./states";
 import { edgesOf, folded, OTHERS, rootsOf, withinOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
@@ -61,10 +62,10 @@ describe("states of threads", () => {
       [[1, kind("wait"), 0], 999],
       [[0, kind("cpu"), 0], 10],
     ]);
-    const time = states(blocked, context, 1, true);
+    const time = states(blocked, context, 1, true, []);
     expect([time.monitor[0], time.juc[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 0, 20, 10, 40]);
     expect([time["virtual-blocked"][0], time["virtual-waiting"][0]]).toEqual([888, 999]);
-    expect(states(blocked, context, 1, false).alive).toEqual([50]);
+    expect(states(blocked, context, 1, false, []).alive).toEqual([50]);
   });
   it("more threads than are alive are never shown: what does not fit is in the next interval", () => {
     const blocked = groups([
@@ -77,10 +78,35 @@ describe("states of threads", () => {
       [[0, kind("wait"), 0], 60],
       [[2, kind("wait"), 0], 7], // of the JVM's threads, which have no lives here
     ]);
-    const time = states(blocked, context, 2, true);
+    const time = states(blocked, context, 2, true, []);
     expect(time.monitor.map(Math.round)).toEqual([60, 50]);
     expect(time.wait.map(Math.round)).toEqual([47, 20]);
     expect(time.alive.map(Math.round)).toEqual([0, 30]);
+  });
+  it("threads that are in the sum of their group are counted once", () => {
+    const others = (thread: number) => (thread === 9 ? 207 : 0);
+    expect(threadCount({ value: [1, 2, 9], leftOut: 0 }, others, 400)).toBe(209);
+    expect(threadCount({ value: [1, 2, 9], leftOut: 396 }, others, 400)).toBe(400);
+    // Of one thread, and of more than the application's.
+    expect([threadCount({ value: [1], leftOut: 0 }, others, 400), threadCount({ value: [1, 2, 3], leftOut: 0 }, others, 2)]).toEqual([1, 3]);
+  });
+  it("idle threads wait for nothing: their part of the waits in a method is not shown as waiting", () => {
+    const context = groups([[[0, kind("alive"), 0], 200], [[0, kind("park"), 0], 100], [[0, kind("wait"), 0], 10], [[0, kind("alive"), 1], 200], [[0, kind("park"), 1], 80]]);
+    const time = states(groups([]), context, 2, true, []);
+    const byMethod = groups([[[1, kind("park"), 0], 75], [[2, kind("park"), 0], 25], [[1, kind("wait"), 0], 10], [[2, kind("park"), 1], 80]]);
+    takeIdle(time, byMethod, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
+    expect([time.idle, time.park, time.wait]).toEqual([[50, 0], [50, 80], [10, 0]]);
+  });
+  it("no more virtual threads are blocked and wait than there are", () => {
+    const blocked = groups([
+      [[1, kind("juc"), 0], 390], // those recorded one by one fill it nearly
+      [[1, kind("monitor"), 0], 168],
+      [[1, kind("juc"), 1], 200],
+    ]);
+    const context = groups([[[0, kind("alive"), 0], 2], [[1, kind("park"), 1], 20]]);
+    const time = states(blocked, context, 3, true, roomOf(4, [0, 100, 200, 300]));
+    expect(time["virtual-blocked"].map(Math.round)).toEqual([400, 358, 0]);
+    expect(time["virtual-waiting"].map(Math.round)).toEqual([0, 20, 0]);
   });
   it("measured CPU time is better than samples, and nothing is more than running time", () => {
     const blocked = groups([[[0, kind("monitor"), 0], 30]]);
@@ -92,7 +118,7 @@ describe("states of threads", () => {
       [[0, kind("throttled"), 0], 5],
       [[0, kind("queued"), 0], 50], // those 5 included
     ]);
-    const time = states(blocked, context, 1, true);
+    const time = states(blocked, context, 1, true, []);
     expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
   it("off-CPU time is steal and the larger of the other two", () => {

@@ -1,5 +1,6 @@
 // Locks over time: how many threads were blocked on each lock, interval by interval.
 import type { Groups } from "./contract";
+import { fit, roomOf } from "./fit";
 import { average, type Cut } from "./intervals";
 import { linesOver } from "./spent";
 
@@ -18,6 +19,8 @@ export interface HeatMap {
   others: number;
   /** The largest mean number of blocked threads of a cell. */
   most: number;
+  /** Time for which the range has no room: where contentions are sampled, when short ones were is known to a second or so. */
+  over: number;
 }
 
 /** Shades beside the one for the smallest values. */
@@ -26,9 +29,9 @@ const SHADES = 5;
 /**
  * The locks with most blocked time, and what all others have, so that the rows add up to
  * all blocked time of each interval. `byLock` is grouped by lock name and time, `all` by
- * time alone.
+ * time alone. No more than `threads` are blocked at a time.
  */
-export function heatMap(byLock: Groups, all: Groups, made: Cut): HeatMap {
+export function heatMap(byLock: Groups, all: Groups, made: Cut, threads: number): HeatMap {
   const lines = linesOver(byLock, made.intervals);
   const rows: HeatRow[] = [];
   byLock.value.forEach((lock, at) => {
@@ -40,8 +43,9 @@ export function heatMap(byLock: Groups, all: Groups, made: Cut): HeatMap {
     for (const row of rows) row.time.forEach((part, at) => (time[at]! -= part));
     rows.push({ lock: null, total: time.reduce((sum, part) => sum + part, 0), time });
   }
+  const over = fit(rows.map((row) => row.time), roomOf(threads, made.edges));
   const most = Math.max(0, ...rows.map((row) => Math.max(0, ...row.time.map((time, at) => average(made, at, time)))));
-  return { rows, others: byLock.leftOut, most };
+  return { rows, others: byLock.leftOut, most, over };
 }
 
 /**

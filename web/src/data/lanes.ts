@@ -1,11 +1,13 @@
 // What threads did, and single contentions: the embedded twin of crates/page/src/lanes.rs.
-import { HOWS, KINDS, type Kind, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
+import { HOWS, KINDS, type Kind, type Lane, type Lanes, type Scope, type Stretch, type Thread } from "./contract";
 import { clippedTotal, NO_NAMES } from "./group";
 import type { NameBook } from "./names";
 import { selection, selectionAsTotal, type Recording } from "./scope";
 import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, sumOf, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
+/** The thread kind of the JVM's own threads. */
+export const JVM = 2;
 const JUC = KINDS.indexOf("juc");
 /** Begin of the longest contention of a segment that is made of sums only. */
 export const ONLY_SUMS = -1;
@@ -50,6 +52,11 @@ function spanOf(table: Table, first: number, end: number): number {
   return span;
 }
 
+/** For how many threads of the application it stands: the twin of `stands_for` in crates/page/src/lanes.rs. */
+export function applicationThreads({ kind, key, others }: Pick<Thread, "kind" | "key" | "others">): number {
+  return kind === JVM || !key.includes("#") ? 0 : Math.max(1, others);
+}
+
 function order(recording: Recording, scope: Scope, takes: (row: number) => boolean): { thread: number; blocked: number }[] {
   const { table } = recording;
   const blocked = new Map<number, number>();
@@ -84,7 +91,10 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
     const [total, begin, joined] = sum ? [sum.total, ONLY_SUMS, sum.count + sum.going] : [span, start, 1];
     draw(place.lane, place.longest, pixel, { start, span, total, kind: table.kind[first]!, longest: begin, joined });
   });
-  return { threads: threads.length, lanes, names: NO_NAMES };
+  const { facts } = recording.head;
+  // Those of which the short contentions are in the sum of their group can stand beside that sum.
+  const known = threads.reduce((sum, { thread }) => sum + applicationThreads(recording.head.threads[thread]!), 0);
+  return { threads: facts.foldedThreads > 0 ? Math.min(known, facts.threads) : known, lanes, names: NO_NAMES };
 }
 
 export interface Segment {

@@ -1,14 +1,18 @@
 // Where threads' time went, per interval: the base of the timeline.
-import { KINDS, type Groups, type Kind } from "./contract";
+import { KINDS, type Groups, type IdleWaits, type Kind } from "./contract";
+import { fit } from "./fit";
+import { JVM } from "./lanes";
 
-/** What threads do: the kinds of rows, as platform threads have them; virtual threads apart. */
-export type State = Kind | "virtual-blocked" | "virtual-waiting";
+/** What threads do: the kinds of rows, as platform threads have them; idle waits and virtual threads apart. */
+export type State = Kind | "idle" | "virtual-blocked" | "virtual-waiting";
 
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
-export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "virtual-blocked", "virtual-waiting"];
+export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-blocked", "virtual-waiting"];
 
-const VIRTUAL = 1;
-const JVM = 2;
+/** The thread kind of platform threads of the application. */
+export const PLATFORM = 0;
+/** The thread kind of virtual threads. */
+export const VIRTUAL = 1;
 
 /**
  * Time per interval, by state. `alive` is what is left of platform threads' lives.
@@ -16,9 +20,10 @@ const JVM = 2;
  * `blocked` is grouped by kind of thread, kind and time, `context` (lives, waits,
  * parks, samples and what was measured of threads) likewise. A virtual thread has no
  * part in the lives of platform threads: its blocked and waiting time stand for
- * themselves. Where CPU time was measured, samples are not needed for it.
+ * themselves, in the time that all virtual threads have in each interval (`virtualRoom`).
+ * Where CPU time was measured, samples are not needed for it.
  */
-export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean): Record<State, number[]> {
+export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean, virtualRoom: number[]): Record<State, number[]> {
   const empty = () => new Array<number>(intervals).fill(0);
   const time = Object.fromEntries([...KINDS, ...STATES].map((state) => [state, empty()])) as Record<State, number[]>;
   const lives = empty();
@@ -43,6 +48,7 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
     time[kind][interval]! += total;
   });
   fit(AWAY.map((kind) => time[kind]), lives);
+  fit([time["virtual-blocked"], time["virtual-waiting"]], virtualRoom);
   const measured = time.ran.some((ran) => ran > 0);
   for (let at = 0; at < intervals; at++) {
     if (measured || !weighted) time.cpu[at] = 0;
@@ -60,27 +66,31 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
 /** In which a platform thread neither runs nor could run. */
 const AWAY = ["monitor", "juc", "wait", "park"] as const;
 
+/** What running time is made of, beside blocking; the estimates give way to each other in this order. */
+const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
+
 /**
- * When the contentions and waits were that are only known as sums is known to a second or so. What does not fit into
- * the lives of an interval's threads beside those recorded one by one belongs to an interval nearby.
+ * Takes what idle threads waited out of the times of waits. `byMethod` is grouped by method, kind and time: it says how
+ * large the idle part of each interval is.
  */
-function fit(times: number[][], lives: number[]): void {
-  if (lives.every((life) => life === 0)) return;
-  const forward = lives.map((_, at) => at);
-  const over = times.map(() => 0);
-  for (const at of [...forward, ...forward.reverse()]) {
-    const wanted = times.map((time, of) => time[at]! + over[of]!);
-    const all = wanted.reduce((sum, time) => sum + time, 0);
-    const part = all > lives[at]! ? lives[at]! / all : 1;
-    wanted.forEach((time, of) => {
-      times[of]![at] = time * part;
-      over[of] = time - time * part;
+export function takeIdle(time: Record<State, number[]>, byMethod: Groups, nameOf: (method: number) => string, idleWaits: IdleWaits[]): void {
+  const idlePart = new Map(idleWaits.map(({ method, isMonitor, idleNs, totalNs }) => [`${isMonitor} ${method}`, idleNs / totalNs]));
+  const parts = { wait: time.wait.map(() => [0, 0]), park: time.park.map(() => [0, 0]) };
+  addUp(byMethod, 2, ([method = 0, number = 0], interval, total) => {
+    const kind = KINDS[number];
+    if (kind !== "wait" && kind !== "park") return;
+    const sums = parts[kind][interval]!;
+    sums[0]! += total * (idlePart.get(`${kind === "wait"} ${nameOf(method)}`) ?? 0);
+    sums[1]! += total;
+  });
+  for (const kind of ["wait", "park"] as const) {
+    parts[kind].forEach(([idle = 0, all = 0], at) => {
+      const part = all > 0 ? time[kind][at]! * (idle / all) : 0;
+      time[kind][at]! -= part;
+      time.idle[at]! += part;
     });
   }
 }
-
-/** What running time is made of, beside blocking; the estimates give way to each other in this order. */
-const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
 
 /** Calls with the values of the upper levels, the interval and its total. */
 export function addUp(groups: Groups, levels: number, call: (path: number[], interval: number, total: number) => void): void {

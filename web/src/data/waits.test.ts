@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { KINDS, type Groups, type WaitPlace } from "./contract";
-import { isLockFirst, linesOfWaits, rangeOfMost, waitsMost } from "./waits";
+import { firstFinding, isLockFirst, linesOfWaits, rangeOfMost, waitsMost } from "./waits";
 
 const [WAIT, PARK] = [KINDS.indexOf("wait"), KINDS.indexOf("park")];
 
@@ -21,12 +21,13 @@ it("says in which range nearly all of a time is, if that is not nearly everywher
 });
 
 it("knows whether locks or something else cost most", () => {
-  const facts = (...kinds: string[]) => ({ findings: kinds.map((kind) => ({ kind, text: "", details: [], cost: 1 })) });
+  const facts = (...kinds: string[]) => ({ findings: kinds.map((kind) => ({ kind, text: "", details: [], ownerDid: "", cost: 1 })) });
   expect(isLockFirst(facts("hot-lock", "waiting"))).toBe(true);
   expect(isLockFirst(facts("unreliable", "hot-lock"))).toBe(true);
   expect(isLockFirst(facts("waiting", "hot-lock"))).toBe(false);
   expect(isLockFirst(facts("environment"))).toBe(false);
   expect(isLockFirst(facts())).toBe(false);
-  expect(waitsMost({ waits: [{ totalNs: 3 } as WaitPlace, { totalNs: 4 } as WaitPlace], blockedNs: 6 })).toBe(true);
-  expect(waitsMost({ waits: [], blockedNs: 0 })).toBe(false);
+  expect(firstFinding(facts("unreliable", "environment", "hot-lock"))?.kind).toBe("environment");
+  expect(waitsMost({ waitedNs: 7, blockedNs: 6 })).toBe(true);
+  expect(waitsMost({ waitedNs: 0, blockedNs: 0 })).toBe(false);
 });

@@ -1,24 +1,24 @@
 // Waits that the report lists: those of the whole recording, without idle threads.
-import { KINDS, type Facts, type Groups, type WaitPlace } from "./contract";
+import { KINDS, type Facts, type Finding, type Groups, type WaitPlace } from "./contract";
 import type { Range } from "./intervals";
 import { addUp } from "./states";
 
-/** Time waited at the places that the report lists. */
-export function waitedNs(facts: Pick<Facts, "waits">): number {
-  return facts.waits.reduce((sum, wait) => sum + wait.totalNs, 0);
-}
-
 /** True if threads waited for longer than they were blocked on locks. */
-export function waitsMost(facts: Pick<Facts, "waits" | "blockedNs">): boolean {
-  return waitedNs(facts) > facts.blockedNs;
+export function waitsMost(facts: Pick<Facts, "waitedNs" | "blockedNs">): boolean {
+  return facts.waitedNs > facts.blockedNs;
 }
 
 /** Kinds of findings about locks. */
 const OF_LOCKS = ["deadlock", "stuck", "hot-lock", "shared-lock", "hand-off", "phase", "wait-chain"];
 
+/** What costs most. */
+export function firstFinding({ findings }: Pick<Facts, "findings">): Finding | undefined {
+  return findings.find(({ kind }) => kind !== "unreliable");
+}
+
 /** True if what costs most is a lock, as the report has it. */
 export function isLockFirst(facts: Pick<Facts, "findings">): boolean {
-  const first = facts.findings.find(({ kind }) => kind !== "unreliable");
+  const first = firstFinding(facts);
   return first !== undefined && OF_LOCKS.includes(first.kind);
 }
 

@@ -14,13 +14,13 @@ import { insideOwners, waitsIn } from "../state/leading";
 import { WHOLE } from "../state/pages";
 import { address, problems, show, view } from "../state/view";
 import { split } from "../text/frames";
-import { CALLED_FROM, NOT_RUNNING, notOwned, tooFew, whoText } from "../text/owning";
-import { interval, duration, mean, moment, percent, times } from "../text/units";
+import { CALLED_FROM, NOT_RUNNING, notOwned, onAverage, tooFew, whoText } from "../text/owning";
+import { interval, duration, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { useDuration } from "../view/FilterBar";
-import { freeOf, INSIDE_WHY, noSample } from "./Inside";
+import { freeOf, INSIDE_WHY, noSample, OwnerDid } from "./Inside";
 import { Sampled } from "../view/Sampled";
-import { Bar, NoBlockedTime, Pauses, Sentence } from "./Overview";
+import { Bar, MoreOnCpus, NoBlockedTime, Pauses, Sentence } from "./Overview";
 import { Waits } from "./Waits";
 
 const MOST_PHASES = 8;
@@ -61,6 +61,7 @@ function Otherwise() {
       <section class="card verdict" aria-label="Verdict">
         <p class="sentence">
           <Sentence text={facts.verdict} links={facts.links} />
+          <MoreOnCpus facts={facts} />
         </p>
         <p class="hint">What follows{waitsMost(facts) && " after the waits"} is about locks: threads were blocked on locks for {duration(facts.blockedNs)} in the whole recording.</p>
       </section>
@@ -149,7 +150,7 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
         <p class="sentence">
           {whoText(threads.value.length + threads.leftOut, facts.foldedThreads)} blocked <b>{duration(blocked)}</b> on{" "}
           <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
-          {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
+          {onAverage(blocked, range.to - range.from, facts.foldedThreads > 0 ? facts.threads : threads.value.length + threads.leftOut)} from {moment(range.from, whole)} to {moment(range.to, whole)}.{" "}
           <Pauses stopped={locks.stopped[locks.value.indexOf(lock)] ?? 0} total={blocked} />
         </p>
         <Sampled />
@@ -278,7 +279,7 @@ interface DoingsProps {
 function Doings({ inside, samples, threads, hows, noCpu, name, names }: DoingsProps) {
   const { opening } = useSource();
   const spots = useMemo(() => together(doingOf(inside, names)), [inside]);
-  if (inside.count === 0) return <p class="empty">{noSample(freeOf(hows))}</p>;
+  if (inside.count === 0) return <><OwnerDid lock={name} /><p class="empty">{noSample(freeOf(hows))}</p></>;
   const facts = opening.recordings[view.value.recording]!;
   const weighted = isWeighted(inside, facts);
   const { whole, sampled, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
@@ -300,7 +301,7 @@ function Doings({ inside, samples, threads, hows, noCpu, name, names }: DoingsPr
           {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
         </ol>
       ) : (
-        <p class="empty">{tooFew(seen.taken, seen.coverage)}</p>
+        <><OwnerDid lock={name} /><p class="empty">{tooFew(seen.taken, seen.coverage)}</p></>
       )}
       {noCpu > known.total / 100 && (
         <p class="hint">

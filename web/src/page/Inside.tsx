@@ -7,9 +7,10 @@ import { coverageOf, isWeighted, knowledgeOf } from "../data/owning";
 import type { Step } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { view } from "../state/view";
+import { lockOf } from "../text/sentence";
 import { duration, percent, times } from "../text/units";
 import { useDuration } from "../view/FilterBar";
-import { Bar } from "./Overview";
+import { Bar, Sentence } from "./Overview";
 
 const MOST = 8;
 
@@ -19,6 +20,13 @@ export const INSIDE_WHY =
 export function noSample(free: number): string {
   if (free > 0.5) return `No sample of an owner here: for ${percent(free)} of the blocked time, no thread had the lock (hand-off).`;
   return "No sample of an owner here. Record with -e lock,cpu (or lock,wall) to take more samples.";
+}
+
+/** What the finding about a lock says of what its owner did: it rests on measured times, too, not only on samples. */
+export function OwnerDid({ lock }: { lock: string }) {
+  const { findings, links } = useSource().opening.recordings[view.value.recording]!;
+  const text = findings.find((finding) => lockOf(finding, links) === lock)?.ownerDid ?? "";
+  return text === "" ? null : <p><Sentence text={text} />{view.value.range !== null && " This is about the whole recording."}</p>;
 }
 
 /** The part of blocked time in which the lock was free. */
@@ -60,7 +68,10 @@ export function Inside({ within }: { within: Step[] }) {
     <section class="chain inside" aria-label="Inside the owner">
       <h3 title={INSIDE_WHY}>Where inside the owner the time went</h3>
       {spots.length === 0 ? (
-        <p class="empty">{noSample(freeOf(blocked))}</p>
+        <>
+          <OwnerDid lock={within.find(({ by }) => by === "lock-name")?.key ?? ""} />
+          <p class="empty">{noSample(freeOf(blocked))}</p>
+        </>
       ) : (
         <>
           <ol class="spots">

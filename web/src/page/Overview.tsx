@@ -3,7 +3,7 @@ import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
-import { waitsMost } from "../data/waits";
+import { firstFinding, waitsMost } from "../data/waits";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource, withoutFilter } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
 import { viewOf } from "../state/leading";
@@ -11,7 +11,7 @@ import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { noCpuText, SHARE_WORDS } from "../text/owning";
 import { pausesText } from "../text/pauses";
-import { pieces } from "../text/sentence";
+import { lockOf, pieces } from "../text/sentence";
 import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
 import { leavesOutLocks, optionsOf } from "../text/options";
@@ -70,12 +70,18 @@ function Verdict({ facts }: { facts: Facts }) {
     <section class="card whole verdict" aria-label="Verdict">
       <p class="sentence">
         <Sentence text={facts.verdict} links={facts.links} />
+        <MoreOnCpus facts={facts} />
       </p>
       {facts.selection && <p class="hint">{facts.selection}</p>}
       <ThreadTime facts={facts} />
       <VmPauses facts={facts} />
     </section>
   );
+}
+
+/** Leads to the CPU shortage where that costs most: what follows is about locks, and none of them is the cause. */
+export function MoreOnCpus({ facts }: { facts: Facts }) {
+  return firstFinding(facts)?.kind === "environment" ? <> <a href={address({ page: "steal" })}>Show the CPU shortage</a></> : null;
 }
 
 /** How long the VM was paused in the range, where the recording knows. */
@@ -457,10 +463,9 @@ function useInRange(facts: Facts): (finding: Finding) => number | null {
       if (groups.parent[at]! < 0 || !times.has(text)) times.set(text, groups.total[at]!);
     }
   });
-  const locks = new Set(facts.links.filter(({ kind }) => kind === "lock").map(({ name }) => name));
   return (finding) => {
-    const named = pieces(finding.text).filter(({ text, code }) => code && locks.has(text));
-    return named.length === 0 ? null : (times.get(named[0]!.text) ?? 0);
+    const lock = lockOf(finding, facts.links);
+    return lock === null ? null : (times.get(lock) ?? 0);
   };
 }
 

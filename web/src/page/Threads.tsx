@@ -89,7 +89,7 @@ export function Threads() {
             </span>
           )}
           <span class="hint push" title="Threads of the JVM are shown if they were blocked on a lock. “JVM threads” above shows their waits, too">
-            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : `${threadsText(lanes.map(({ thread }) => names.thread(thread)))}, most blocked first`}
+            {lanes.length === MOST ? `the ${MOST} most blocked of ${times(threads, "application thread")}` : `${threadsText(threads, lanes.map(({ thread }) => names.thread(thread)))}, most blocked first`}
           </span>
         </div>
         <Chosen lanes={all} names={names} />

@@ -119,6 +119,9 @@ export function withoutFilter(view: View, duration: number, kinds: Kind[] = CONT
   return { recording: view.recording, ...rangeOf(view, duration), filter, kinds, within: [] };
 }
 
+/** Threads that are counted one by one. */
+const MOST_THREADS = 1000;
+
 /** Groups of call stacks that are asked for at most; what is beyond is one group. */
 export const MOST_STACKS = 5000;
 
@@ -131,6 +134,11 @@ export function stacksIn(scope: Scope, of: Aspect, { focus, drop, threads }: Pic
 
 export function grouping(scope: Scope, by: Aspect[], limit: number, intervals = 1) {
   return { ask: "group" as const, scope, by, intervals, limit };
+}
+
+/** Asks how many threads have anything of the scope. */
+export function threadsWith(scope: Scope) {
+  return grouping(scope, ["contender-thread"], MOST_THREADS);
 }
 
 export { stepsOf };

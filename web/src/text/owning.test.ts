@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { noCpuText, notOwned, SHARE_WORDS, threadsText, tooFew, whoText } from "./owning";
+import { noCpuText, notOwned, onAverage, SHARE_WORDS, threadsText, tooFew, whoText } from "./owning";
 import { PARK_WORDS } from "./parks";
 import { PRESSURE } from "./words";
 import { NO_NAMES, noGroups } from "../data/group";
 import { NameBook } from "../data/names";
 import { spotsOf } from "../data/incident";
+import { applicationThreads } from "../data/lanes";
 
 describe("words about owners", () => {
+  it("never say that more threads were blocked on average than there were", () => {
+    expect(onAverage(300, 100, 4)).toBe("3.0 threads on average");
+    expect(onAverage(500, 100, 4)).toBe("more than these threads can be blocked in this range (when short contentions were is known only to a second or so),");
+  });
   it("say what an owner was in as the findings do: what the application called, and where", () => {
     const names = new NameBook();
     const frame = (method: number, line: number, jdk: boolean) => ({ method, line, jdk, file: "", source: "" });
@@ -45,10 +50,13 @@ describe("words about threads", () => {
   const thread = (name: string, kind = 0, others = 0) => ({ name, kind, others });
   it("count those of the JVM apart from the application's", () => {
     const own = [thread("main"), thread("request-1"), thread("virtual", 1)];
-    expect(threadsText(own)).toBe("3 application threads");
-    expect(threadsText([...own, thread("Common-Cleaner", 2)])).toBe("3 application threads and Common-Cleaner of the JVM");
-    expect(threadsText([...own, thread("Common-Cleaner", 2), thread("Finalizer", 2)])).toBe("3 application threads and 2 threads of the JVM");
-    expect(threadsText([thread("main"), thread("request-*", 0, 40)])).toBe("41 application threads");
+    expect(threadsText(3, own)).toBe("3 application threads");
+    expect(threadsText(3, [...own, thread("Common-Cleaner", 2)])).toBe("3 application threads and Common-Cleaner of the JVM");
+    expect(threadsText(3, [...own, thread("Common-Cleaner", 2), thread("Finalizer", 2)])).toBe("3 application threads and 2 threads of the JVM");
+    const counted = (name: string, kind = 0, others = 0) => applicationThreads({ ...thread(name, kind, others), key: `${name}#1` });
+    expect([counted("main"), counted("request-*", 0, 40), counted("Finalizer", 2)]).toEqual([1, 40, 0]);
+    // What virtual threads did of which it is not known which one it was.
+    expect(applicationThreads({ ...thread("virtual threads", 1), key: "virtual threads" })).toBe(0);
   });
 });
 

@@ -1,7 +1,8 @@
 // What is said of owners, hand-offs and VM pauses in blocked time.
 import type { Thread } from "../data/contract";
 import { LEAST_COVERAGE as LITTLE, type Knowledge, type Share } from "../data/owning";
-import { percent, times } from "./units";
+import { JVM } from "../data/lanes";
+import { mean, percent, times } from "./units";
 
 interface Words {
   /** As the largest part; the name of the method if it is an owner. */
@@ -68,16 +69,24 @@ export function whoText(threads: number, folded: number): string {
   return `${times(threads, "thread")} ${threads === 1 ? "was" : "were"}`;
 }
 
+/** Why some blocked time of a sampled recording has no place in a short range. */
+export const SUMS_NEARBY = "when short contentions were is known only to a second or so";
+
+/** How many threads were blocked on average in a range of `length`; no number if that would be more than the threads that were blocked. */
+export function onAverage(blocked: number, length: number, threads: number): string {
+  const average = blocked / Math.max(1, length);
+  if (average > threads) return `more than these threads can be blocked in this range (${SUMS_NEARBY}),`;
+  return `${mean(average)} threads on average`;
+}
+
 /** What stands for a thread or several in a list. */
 type Listed = Pick<Thread, "name" | "kind" | "others">;
 
-const JVM = 2;
-
-/** How many threads are listed, those of the JVM apart: they are not counted as the application's anywhere. */
-export function threadsText(threads: Listed[]): string {
+/** How many threads are listed: `application` of the application, and those of the JVM apart, which are not counted anywhere else. */
+export function threadsText(application: number, threads: Listed[]): string {
   const size = (some: Listed[]) => some.reduce((sum, { others }) => sum + Math.max(1, others), 0);
   const jvm = threads.filter(({ kind }) => kind === JVM);
-  const own = times(size(threads) - size(jvm), "application thread");
+  const own = times(application, "application thread");
   if (jvm.length === 0) return own;
   return `${own} and ${size(jvm) === 1 ? jvm[0]!.name : times(size(jvm), "thread")} of the JVM`;
 }

@@ -4,9 +4,17 @@ import { parseUtc, tick, utc } from "./clock";
 import { csv } from "./download";
 import { parts, split, withoutPackage, wordsOf } from "./frames";
 import { leavesOutLocks, optionsOf } from "./options";
-import { pieces } from "./sentence";
+import { lockOf, pieces } from "./sentence";
 import { shellWord } from "./shell";
 import { axisEnd, between, count, duration, interval, moment, parseMoment, percent, wrongBegin, wrongEnd } from "./units";
+
+describe("findings", () => {
+  it("are about the first lock that they name", () => {
+    const links = [{ kind: "lock", name: "Settings.lock" }, { kind: "thread", name: "reloader" }] as const;
+    expect(lockOf({ text: "Thread `reloader` spent 3 s blocked on `Settings.lock`." }, [...links])).toBe("Settings.lock");
+    expect(lockOf({ text: "`reloader` waited on Settings.lock" }, [...links])).toBeNull();
+  });
+});
 
 describe("numbers", () => {
   it("look as in the table that the command line shares", () => {

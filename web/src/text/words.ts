@@ -21,6 +21,9 @@ export const KIND_WORDS: Record<Kind, string> = {
 
 export const STATE_WORDS: Record<State, string> = {
   ...KIND_WORDS,
+  wait: "waiting in Object.wait",
+  park: "waiting, parked",
+  idle: "idle",
   "virtual-blocked": "virtual threads blocked on a lock",
   "virtual-waiting": "virtual threads waiting",
 };

@@ -2,12 +2,14 @@
 // many threads were blocked.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { boundsOf, heatMap, shadeOf, type HeatMap, type HeatRow } from "../data/heatmap";
+import { threadCount } from "../data/fit";
 import { average, intervalAt, type Cut, type Range } from "../data/intervals";
 import type { NameBook } from "../data/names";
-import { baseOf, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import { baseOf, overTime, scopeOf, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { theme, type Theme } from "../state/theme";
 import { show, view } from "../state/view";
+import { SUMS_NEARBY } from "../text/owning";
 import { count, duration, mean, moment, times } from "../text/units";
 import { Axis } from "./Axis";
 import { CursorLine } from "./CursorLine";
@@ -37,16 +39,20 @@ export function LockMap({ rows, width: given }: { rows: number; width?: number }
   const scope = scopeOf(view.value, whole);
   const byLock = overTime(scope, ["lock-name"], rows, INTERVALS);
   const all = overTime(scope, [], 1, INTERVALS);
-  const answers = useAnswers(byLock.query, all.query);
+  const answers = useAnswers(byLock.query, all.query, threadsWith({ ...scope, from: 0, to: whole }));
+  const facts = useSource().opening.recordings[view.value.recording];
   // What was asked last may not be answered yet: cells belong to the answer.
   const shown = useRef<{ answers: unknown; made: Cut; map: HeatMap } | null>(null);
-  if (answers && shown.current?.answers !== answers) shown.current = { answers, made: byLock.made, map: heatMap(answers[0], answers[1], byLock.made) };
+  if (answers && facts && shown.current?.answers !== answers) {
+    shown.current = { answers, made: byLock.made, map: heatMap(answers[0], answers[1], byLock.made, threadCount(answers[2], (thread) => names.thread(thread).others, facts.threads)) };
+  }
   if (!answers || !shown.current || answers[0].totalNs === 0) return null;
   const { made, map } = shown.current;
   return (
     <>
       <Cells key={`${made.from} ${made.to}`} made={made} map={map} names={names} given={given} />
       {answers[0].restNs > 0 && <p class="hint">About {duration(answers[0].restNs)} more is not in a cell: stacks are kept by longer intervals.</p>}
+      {map.over > answers[0].totalNs / 100 && <p class="hint">{duration(map.over)} more is not in a cell: {SUMS_NEARBY}.</p>}
     </>
   );
 }
@@ -105,7 +111,7 @@ function Cells({ made, map, names, given }: { made: Cut; map: HeatMap; names: Na
         {map.rows.map((row) => (
           <span key={row.lock} class="cut" style={{ height: `${ROW}px` }} title={`${title(row)}: ${duration(row.total)} blocked`}>
             {row.lock === null ? <span class="hint">{title(row)}</span> : (
-              <button type="button" class="plain cut" onClick={() => show({ lock: exactly(names, row.lock!) })}>{title(row)}</button>
+              <button type="button" class="plain cut" onClick={() => show({ lock: exactly(names, row.lock!) })}><bdi dir="ltr">{title(row)}</bdi></button>
             )}
           </span>
         ))}

@@ -1,9 +1,10 @@
 // Where all threads' time went over the whole recording; its brush is the page's range.
 import { useState } from "preact/hooks";
 import type { Kind, Scope } from "../data/contract";
+import { roomOf, threadCount } from "../data/fit";
 import { average, intervalAt, type Cut } from "../data/intervals";
-import { STATES, states, type State } from "../data/states";
-import { filterOf, overTime, rangeOf, scopeOf, useAnswers, useSource } from "../state/asking";
+import { PLATFORM, STATES, states, takeIdle, VIRTUAL, type State } from "../data/states";
+import { filterOf, overTime, rangeOf, scopeOf, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { show, view } from "../state/view";
 import { STATE_WORDS } from "../text/words";
@@ -13,21 +14,32 @@ import { useDuration } from "./FilterBar";
 import { Plot } from "./Plot";
 
 const INTERVALS = 300;
+const MOST_METHODS = 1000;
 const BLOCKED: State[] = ["monitor", "juc", "virtual-blocked"];
-const CONTEXT: Kind[] = ["alive", "wait", "park", "cpu", "ran", "stolen", "throttled", "queued"];
+const CONTENTION: Kind[] = ["monitor", "juc"];
+const WAITS: Kind[] = ["wait", "park"];
+const CONTEXT: Kind[] = ["alive", ...WAITS, "cpu", "ran", "stolen", "throttled", "queued"];
 
 /** Threads by what they did, over the whole recording. */
 function useStates(): { made: Cut; time: Record<State, number[]> } | null {
   const whole = useDuration();
   const { opening } = useSource();
+  const names = useNames(view.value.recording);
   const scope: Scope = { ...scopeOf(view.value, whole), from: 0, to: whole };
   const filter = { ...filterOf(view.value), lock: "", method: "" };
   const blocked = overTime(scope, ["thread-kind", "kind"], 10, INTERVALS);
   const context = overTime({ ...scope, kinds: CONTEXT, filter }, ["thread-kind", "kind"], 10, INTERVALS);
-  const answers = useAnswers(blocked.query, context.query);
-  if (!answers) return null;
-  const weighted = opening.recordings[view.value.recording]?.samplesWeighted ?? false;
-  return { made: blocked.made, time: states(answers[0], answers[1], blocked.made.intervals, weighted) };
+  const ofVirtual = { ...scope, kinds: CONTENTION.concat(WAITS), filter, within: [{ by: "thread-kind" as const, key: String(VIRTUAL) }] };
+  const ofPlatform = { ...scope, kinds: WAITS, filter, within: [{ by: "thread-kind" as const, key: String(PLATFORM) }] };
+  const waits = overTime(ofPlatform, ["contender-method", "kind"], MOST_METHODS, INTERVALS);
+  const answers = useAnswers(blocked.query, context.query, threadsWith(ofVirtual), waits.query);
+  const facts = opening.recordings[view.value.recording];
+  if (!answers || !facts) return null;
+  const { made } = blocked;
+  const room = roomOf(threadCount(answers[2], (thread) => names.thread(thread).others, facts.knownVirtualThreads), made.edges);
+  const time = states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room);
+  takeIdle(time, answers[3], (method) => names.text(method), facts.idleWaits);
+  return { made, time };
 }
 
 export function Timeline() {

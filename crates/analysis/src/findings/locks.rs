@@ -291,9 +291,9 @@ impl Group {
         let did = method.zip(seen).and_then(|(method, seen)| seen.text(&self.method(method, names)));
         let too_few = || method.zip(seen).and_then(|(method, seen)| seen.too_few(&self.method(method, names)));
         let waited_for = waited.as_ref().map(|waited| self.waited_text(waited));
-        if let Some(cause) =
-            waited_for.or_else(|| did.clone()).or_else(|| evidence::cause(&self.split)).or_else(too_few)
-        {
+        let cause = waited_for.or_else(|| did.clone()).or_else(|| evidence::cause(&self.split));
+        let owner_did = cause.clone().unwrap_or_default();
+        if let Some(cause) = cause.or_else(too_few) {
             text = format!("{text} {cause}");
         }
         let mut evidence = self.evidence();
@@ -302,7 +302,8 @@ impl Group {
         let is_sampled = did.is_some() && kind == FindingKind::HotLock && seen.is_some_and(Doings::cover_most);
         let (details, stacks) = (self.details(is_sampled, names), self.stacks(kind, names));
         let gist = Gist { place, ..self.gist(kind, seen, waited.as_ref(), names) };
-        Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None, gist }
+        let cost_ns = self.cost();
+        Finding { kind, text, subject, details, stacks, cost_ns, share, evidence, advice: None, gist, owner_did }
     }
 
     /// Who was blocked; which method owned it, and what that mostly did.

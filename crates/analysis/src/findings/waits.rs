@@ -314,7 +314,7 @@ impl Group {
             share: part,
             evidence,
             gist,
-            advice: None,
+            ..Finding::default()
         })
     }
 

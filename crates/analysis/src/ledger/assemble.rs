@@ -42,10 +42,11 @@ pub(crate) fn assemble(
     classes: &WaitClasses,
     splits: &FxHashMap<LockId, LockSplit>,
     steal: Option<&StealReport>,
+    threads: u64,
 ) -> Ledger {
     let mut sums = Sums::default();
     let lives_unknown = !analysis.knows_lives();
-    let mut ledger = Ledger { lives_unknown, cpu_users: steal.map(cpu_users), ..Ledger::default() };
+    let mut ledger = Ledger { threads, lives_unknown, cpu_users: steal.map(cpu_users), ..Ledger::default() };
     // Samples of other tools do not say what CPU time they stand for.
     let samples = steal.is_none() && !analysis.recording.as_ref().is_some_and(|info| analysis.is_foreign(info));
     // How much of a thread's life was measured.
@@ -90,7 +91,6 @@ pub(crate) fn assemble(
         }
         // Short contentions are left out of all sums about locks, but their threads did nothing else meanwhile.
         sums.add(EntryKind::LockUnknown, account.left_out, Quality::Exact);
-        ledger.threads += u64::from(account.own() + sampled_cpu > 0 || who == Who::Platform);
         blocked += account.blocked;
         waited += account.waited;
     }

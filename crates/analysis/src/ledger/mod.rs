@@ -257,7 +257,7 @@ pub struct CpuUsers {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
-    /// Application threads with time in it.
+    /// Application threads that lived in the range: as many as in the report.
     pub threads: u64,
     /// Sum of all entries: how long the application's platform threads lived, and of
     /// virtual threads what is recorded of them and their carriers' CPU time.

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 /// Groups of pairs of windows: the variance has a relative standard error of an eighth.
 const GROUPS: usize = 128;
 /// Windows that are kept of each sum.
-const KEPT: usize = 128;
+const KEPT: usize = 1024;
 /// Locks with fewer instants have no ratio worth the name: all of them of a class have one.
 const FEW: u64 = 10;
 
@@ -142,7 +142,7 @@ struct Instants {
 }
 
 impl Instants {
-    /// True if the window was not counted yet.
+    /// False if the window is known to be counted already.
     fn add(&mut self, window: u64) -> bool {
         let shift = |bits: u64, by: u64| u32::try_from(by).ok().and_then(|by| bits.checked_shl(by)).unwrap_or(0);
         if self.count == 0 || window > self.latest {
@@ -151,26 +151,23 @@ impl Instants {
             self.count += 1;
             return true;
         }
-        // One that is long past was counted in its time.
         let bit = shift(1, self.latest - window);
         let is_new = self.counted & bit < bit;
         self.count += u64::from(is_new);
         self.counted |= bit;
-        is_new
+        // One that is long past was counted in its time, but that is not remembered.
+        is_new || bit == 0
     }
 }
 
 /// How many different windows several sums have together: at one instant many locks are seen. Of each sum, the
 /// windows with the smallest hashes are kept. Up to [`KEPT`] windows, their number is exact; of more, the largest of
-/// these hashes says how close they lie (Bar-Yossef et al., Counting distinct elements in a data stream, 2002).
+/// these hashes says how close they lie (Bar-Yossef et al., Counting distinct elements in a data stream, 2002). The same
+/// windows have the same number, however they are divided among sums.
 #[derive(Clone, Debug, Default)]
 struct Windows {
     /// In ascending order.
     hashes: Vec<u32>,
-    /// No sum has more windows, and all together have no fewer.
-    most: u64,
-    /// Sums taken in.
-    sums: u32,
 }
 
 impl Windows {
@@ -187,21 +184,15 @@ impl Windows {
         }
     }
 
-    /// Takes in the windows of a sum that has so many.
-    fn merge(&mut self, other: &Windows, count: u64) {
+    /// Takes in the windows of a sum.
+    fn merge(&mut self, other: &Windows) {
         other.hashes.iter().for_each(|hash| self.add_hash(*hash));
-        self.most = self.most.max(count).max(other.most);
-        self.sums += other.sums.max(1);
     }
 
     fn count(&self) -> u64 {
-        if self.sums == 1 {
-            return self.most;
-        }
         let known = self.hashes.len() as u64;
         let largest = self.hashes.last().filter(|_| self.hashes.len() == KEPT);
-        let all = largest.map_or(known, |hash| ((KEPT - 1) as f64 * f64::from(u32::MAX) / f64::from(*hash)) as u64);
-        all.max(self.most)
+        largest.map_or(known, |hash| ((KEPT - 1) as f64 * f64::from(u32::MAX) / f64::from(*hash)) as u64)
     }
 }
 
@@ -230,7 +221,7 @@ impl Spread {
 
     fn merge(&mut self, other: &Spread) {
         self.ns += other.ns;
-        self.windows.merge(&other.windows, other.instants.count);
+        self.windows.merge(&other.windows);
         for (group, ns) in &other.groups {
             self.add_to_group(*group, *ns);
         }
@@ -315,7 +306,7 @@ impl Strata<'_> {
         let spreads = parts.into_iter().filter_map(|part| self.parts.get(&part)).flatten();
         for (stratum, spread) in spreads {
             spread.add_times(1.0, &mut residuals);
-            instants.merge(&spread.windows, spread.instants.count);
+            instants.merge(&spread.windows);
             *by_stratum.entry(*stratum).or_default() += spread.ns;
         }
         let (mut whole, mut all_instants, mut groups) = (0.0, Windows::default(), 0);
@@ -324,7 +315,7 @@ impl Strata<'_> {
             groups = groups.max(all.groups.len());
             all.add_times(-ns / all.ns.max(f64::MIN_POSITIVE), &mut residuals);
             whole += all.ns;
-            all_instants.merge(&all.windows, all.instants.count);
+            all_instants.merge(&all.windows);
         }
         let all_instants = all_instants.count() as f64;
         if whole <= 0.0 {
@@ -387,6 +378,24 @@ mod tests {
             let seen = strata.interval((0..locks).map(parts), 1_000_000).unwrap().instants;
             let exact = if windows as usize <= KEPT { windows..=windows } else { windows * 3 / 4..=windows * 5 / 4 };
             assert!(exact.contains(&seen), "{seen} of {windows}");
+        }
+    }
+
+    /// A lock's owners together have as many observations as its only method: that of an owner is one of each thread.
+    #[test]
+    fn the_same_instants_are_as_many_observations_however_they_are_divided() {
+        for (windows, threads) in [(283, 400), (20_000, 7)] {
+            let mut draws = Draws::new(10_000_000);
+            for window in 0..windows {
+                for part in [PartOf::All, PartOf::Node(0), PartOf::Owner(window as u32 * 31 % threads)] {
+                    assert!(draws.add((0, Within::Owned), part, &at(window), 100.0));
+                }
+            }
+            let strata = draws.strata(|_| 0).unwrap();
+            let of_node = strata.interval([PartOf::Node(0)], 1_000).unwrap().instants;
+            let of_owners = strata.interval((0..threads).map(PartOf::Owner), 1_000).unwrap().instants;
+            assert_eq!(of_node, of_owners);
+            assert!(of_node.abs_diff(windows) * 10 <= if windows as usize <= KEPT { 0 } else { windows }, "{of_node}");
         }
     }
 

@@ -97,7 +97,9 @@ fn entries_add_up_to_the_threads_lifetime_on_every_recording() {
                 let options = || Options { from, to, threads: threads.clone(), ..Options::default() };
                 let what = format!("play {number}, {from:?} to {to:?}, filtered: {}", threads.is_some());
                 check(&analyse(&plain, end, options()).ledger, &what);
-                check(&analyse(&events, end, options()).ledger, &what);
+                let report = analyse(&events, end, options());
+                check(&report.ledger, &what);
+                assert_eq!(report.ledger.threads, report.threads, "{what}");
             }
         }
     }
@@ -120,6 +122,19 @@ fn of_platform_threads_the_whole_life_is_in_it_and_what_was_not_measured_is_unkn
         let waited: u64 = report.waits.iter().map(|site| site.total_ns).sum();
         assert_eq!(ledger.ns(EntryKind::Unknown), ledger.total_ns - locks - waited);
     }
+}
+
+#[test]
+fn a_virtual_thread_of_which_nothing_was_recorded_counts_as_in_the_report() {
+    let silent = ThreadDef { id: ThreadId(2), name: "posting-1".into(), is_virtual: true, ..ThreadDef::default() };
+    let events = [
+        story::recording(crate::picture::at(0)),
+        story::thread(1, "main"),
+        Event::Thread(silent),
+        Event::Watermark(crate::picture::at(1_000)),
+    ];
+    let report = analyse(&events, crate::picture::at(1_000), Options::default());
+    assert_eq!((report.threads, report.ledger.threads), (2, 2));
 }
 
 #[test]

@@ -434,11 +434,9 @@ fn an_owner_that_sleeps_lacks_no_cpu() {
     let ms = |kind| report.ledger.ns(kind) / MS;
     assert_eq!((ms(EntryKind::LockOwnerNoCpu), ms(EntryKind::LockOwnerRan)), (16, 8));
     assert_eq!(ms(EntryKind::LockOwnerOffCpu), 776);
-    let text = &report.findings[0].text;
-    assert!(
-        text.ends_with("For about 97 % of the blocked time, its owner was in sleep, I/O or native code."),
-        "{text}"
-    );
+    let finding = &report.findings[0];
+    assert_eq!(finding.owner_did, "For about 97 % of the blocked time, its owner was in sleep, I/O or native code.");
+    assert!(finding.text.ends_with(&finding.owner_did), "{}", finding.text);
 }
 
 /// Threads that execute under a lock for 4 ms each, 20 times a second, and sleep without it.

@@ -25,8 +25,8 @@ Examples:
 For blocked time (--of owner or contender), the tables have a row for each lock; locks
 with the same name and class are one row. For cpu and wall, they have a row for each
 method. Percentages are parts of each recording's total, so recordings of different
-length can be compared. Waits are not in the tables: the flame graph of
-`headway view BEFORE AFTER` can compare them.";
+length can be compared. Waits are not in the tables: `headway view BEFORE AFTER`
+compares them, and `headway report BEFORE AFTER` shows their total.";
 
 /// Options of `diff`.
 #[derive(Debug, Args)]

@@ -31,6 +31,8 @@ pub struct Totals {
     pub blocked_ns: u64,
     /// Contentions.
     pub contentions: u64,
+    /// Time in waits, without idle threads.
+    pub waited_ns: u64,
     /// Events dropped.
     pub dropped: u64,
 }
@@ -47,6 +49,7 @@ impl Totals {
             threads: report.threads,
             blocked_ns: report.blocked_ns,
             contentions: report.contentions,
+            waited_ns: report.waited_ns(),
             dropped: report.losses.values().sum(),
         }
     }
@@ -56,6 +59,7 @@ impl Totals {
         self.threads = self.threads.max(other.threads);
         self.blocked_ns += other.blocked_ns;
         self.contentions += other.contentions;
+        self.waited_ns += other.waited_ns;
         self.dropped += other.dropped;
     }
 }
@@ -101,9 +105,9 @@ pub fn write(shown: &[Analysed], screen: &Screen, out: &mut String) {
     title("TOTALS", "", screen, out);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["FILE", "PID", "DURATION", "THREADS", "BLOCKED", "CONTENTIONS", "DROPPED"]);
+    table.set_header(["FILE", "PID", "DURATION", "THREADS", "BLOCKED", "CONTENTIONS", "WAITED", "DROPPED"]);
     // What the numbers leave.
-    let width = if screen.cut { screen.width.saturating_sub(64).max(LEAST_NAME) } else { usize::MAX };
+    let width = if screen.cut { screen.width.saturating_sub(72).max(LEAST_NAME) } else { usize::MAX };
     for analysed in shown {
         table.add_row(cells(&prose_fitted(&file_name(&analysed.path), width), &Totals::of(analysed)));
     }
@@ -111,7 +115,7 @@ pub fn write(shown: &[Analysed], screen: &Screen, out: &mut String) {
         let program = totals.program.split_whitespace().next().unwrap_or("JVM");
         table.add_row(cells(&format!("{count} x {}", prose_fitted(&printable(program), width - 4)), &totals));
     }
-    for column in 1..7 {
+    for column in 1..8 {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -119,13 +123,17 @@ pub fn write(shown: &[Analysed], screen: &Screen, out: &mut String) {
     for line in table.lines() {
         let _ = writeln!(out, "{}", line.trim_end());
     }
+    if shown.iter().any(|analysed| analysed.report.waited_ns() > 0) {
+        let note = "  WAITED: Object.wait and parks on java.util.concurrent, idle threads left out.";
+        let _ = writeln!(out, "{}", screen.faint(note));
+    }
     if overlap(shown) {
         let note = "  Recordings of one JVM overlap: time in both is counted twice.";
         let _ = writeln!(out, "{}", screen.faint(note));
     }
 }
 
-fn cells(name: &str, totals: &Totals) -> [String; 7] {
+fn cells(name: &str, totals: &Totals) -> [String; 8] {
     [
         name.to_owned(),
         totals.pid.to_string(),
@@ -133,6 +141,7 @@ fn cells(name: &str, totals: &Totals) -> [String; 7] {
         numbers::grouped(totals.threads),
         numbers::time(totals.blocked_ns),
         numbers::grouped(totals.contentions),
+        numbers::time(totals.waited_ns),
         numbers::grouped(totals.dropped),
     ]
 }

@@ -23,7 +23,10 @@ pub(crate) struct Resolver {
 }
 
 /// Groups of threads that belong to the JVM or the JDK.
-const SERVICE_GROUPS: [&str; 3] = ["system", "InnocuousThreadGroup", "CarrierThreads"];
+const SERVICE_GROUPS: [&str; 3] = ["system", "InnocuousThreadGroup", CARRIERS];
+/// Carriers of virtual threads, and the timer of their scheduler (JDK 25), which earlier versions of Headway took for a
+/// thread of the application.
+const CARRIERS: &str = "CarrierThreads";
 
 impl Resolver {
     pub(crate) fn new(pools: Pools) -> Resolver {
@@ -58,6 +61,7 @@ impl Resolver {
         // Some makers write -1 for threads without a Java identity.
         let is_java = raw.java_id != 0 && raw.java_id as i64 > 0 && raw.java_id & ThreadId::NATIVE == 0;
         let guessed = !is_java || SERVICE_GROUPS.contains(&&*group);
+        let is_service = self.pools.is_service(key, raw).unwrap_or(guessed) || &*group == CARRIERS;
         let id = match (is_java, raw.os_id as u32) {
             (true, _) => ThreadId(raw.java_id),
             (false, 0) => ThreadId::NONE,
@@ -69,7 +73,7 @@ impl Resolver {
             name: java_name.filter(|name| !name.is_empty()).unwrap_or(os_name),
             group,
             is_virtual: raw.is_virtual,
-            is_service: self.pools.is_service(key, raw).unwrap_or(guessed),
+            is_service,
         }
     }
 
