@@ -252,7 +252,7 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
     const group = (kinds: Kind[], by: Aspect[]) => ask({ ask: "group", scope: scope({ kinds, to: made.to }), by, intervals: made.intervals, limit: 100_000 });
     const alive = await group(["alive"], ["time"]);
     const lived = new Map(alive.value.map((interval, at) => [interval, alive.total[at]!]));
-    const time = states(await group(BLOCKED, ["thread-kind", "kind", "time"]), await group(CONTEXT, ["thread-kind", "kind", "time"]), made.intervals, facts.samplesWeighted, []);
+    const time = states(await group(BLOCKED, ["thread-kind", "kind", "time"]), await group(CONTEXT, ["thread-kind", "kind", "time"]), made.intervals, facts.samplesWeighted, [], await group([], ["kind", "time"]));
     const platform = STATES.filter((state) => !state.startsWith("virtual"));
     for (let at = 0; at < made.intervals; at++) {
       const sum = platform.reduce((sum, state) => sum + time[state][at]!, 0);

@@ -253,6 +253,13 @@ pub struct ThreadDef {
     pub is_service: bool,
 }
 
+impl ThreadDef {
+    /// True for the carriers of the VM's own scheduler. Its timer (JDK 25) is in their group and carries nothing.
+    pub fn is_carrier(&self) -> bool {
+        &*self.group == "CarrierThreads" && !self.name.ends_with("-delayScheduler")
+    }
+}
+
 /// A lock's identity.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LockDef {

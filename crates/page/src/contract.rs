@@ -174,7 +174,7 @@ pub enum Aspect {
     Time,
     /// [`How`], by its number.
     How,
-    /// What kind of thread: 0 platform, 1 virtual, 2 of the JVM itself.
+    /// What kind of thread: 0 platform, 1 virtual, 2 of the JVM itself, 3 likewise: a carrier of virtual threads.
     ThreadKind,
 }
 
@@ -487,7 +487,7 @@ pub struct Thread {
     pub name: String,
     /// Text of its group: the name with counters folded.
     pub group: u32,
-    /// 0 platform, 1 virtual, 2 of the JVM itself.
+    /// 0 platform, 1 virtual, 2 of the JVM itself, 3 likewise: a carrier of virtual threads.
     pub kind: u8,
     /// More than 0 if it stands for so many threads of its group, whose short
     /// contentions are not kept apart.

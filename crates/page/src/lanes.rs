@@ -67,7 +67,7 @@ fn application_threads(recording: &Recording, threads: impl Iterator<Item = u32>
 
 /// For how many threads of the application it stands.
 fn stands_for(thread: &Thread) -> usize {
-    match thread.kind == 2 || !thread.key.contains('#') {
+    match thread.kind >= crate::names::JVM || !thread.key.contains('#') {
         true => 0,
         false => thread.others.max(1) as usize,
     }

@@ -103,7 +103,7 @@ fn seen_in(row: &Row, names: &Names) -> Option<Seen> {
         Kind::Wall => Seen::Wall,
         _ => return None,
     };
-    let is_service = names.threads().get(row.thread as usize).is_some_and(|thread| thread.kind == 2);
+    let is_service = names.threads().get(row.thread as usize).is_some_and(|thread| thread.kind >= crate::names::JVM);
     (!is_service).then_some(seen)
 }
 

@@ -16,6 +16,10 @@ use std::collections::BTreeMap;
 
 /// Names longer than this are cut; no class or thread of a sane program has one.
 const LONGEST: usize = 1000;
+/// The kinds of threads from this on are of the JVM itself.
+pub(crate) const JVM: u8 = 2;
+/// The kind of carriers of virtual threads.
+const CARRIER: u8 = 3;
 
 /// The names of a recording.
 #[derive(Clone, Debug)]
@@ -175,15 +179,16 @@ impl Names {
     fn read_thread(&mut self, id: ThreadId) -> Thread {
         let def = self.dictionary.thread(id);
         let kind = match def {
-            Some(def) if def.is_service => 2,
+            Some(def) if def.is_carrier() => CARRIER,
+            Some(def) if def.is_service => JVM,
             Some(def) if def.is_virtual => 1,
-            _ if id.0 & ThreadId::NATIVE != 0 => 2,
+            _ if id.0 & ThreadId::NATIVE != 0 => JVM,
             _ => 0,
         };
         let (name, group) = match def {
             Some(def) if !def.name.is_empty() => (bounded(&def.name), thread_group::fold(&bounded(&def.name))),
             Some(def) if def.is_virtual => (format!("virtual thread #{}", id.0), "virtual thread #*".to_owned()),
-            _ if kind == 2 => (format!("native thread {}", id.0 & !ThreadId::NATIVE), "native thread *".to_owned()),
+            _ if kind == JVM => (format!("native thread {}", id.0 & !ThreadId::NATIVE), "native thread *".to_owned()),
             _ => (format!("thread #{}", id.0), "thread #*".to_owned()),
         };
         let key = match id.0 & ThreadId::NATIVE {

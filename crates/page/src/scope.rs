@@ -98,7 +98,7 @@ impl<'a> Selection<'a> {
         {
             return false;
         }
-        if !self.services && row.kind > Kind::Juc as u8 && self.recording.thread_kind(row.thread) == 2 {
+        if !self.services && row.kind > Kind::Juc as u8 && self.recording.thread_kind(row.thread) >= crate::names::JVM {
             return false;
         }
         self.picks.iter().all(|(by, value)| match by {

@@ -441,7 +441,7 @@ name: string,
  */
 group: number, 
 /**
- * 0 platform, 1 virtual, 2 of the JVM itself.
+ * 0 platform, 1 virtual, 2 of the JVM itself, 3 likewise: a carrier of virtual threads.
  */
 kind: number, 
 /**

@@ -62,10 +62,10 @@ describe("states of threads", () => {
       [[1, kind("wait"), 0], 999],
       [[0, kind("cpu"), 0], 10],
     ]);
-    const time = states(blocked, context, 1, true, []);
+    const time = states(blocked, context, 1, true, [], groups([]));
     expect([time.monitor[0], time.juc[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 0, 20, 10, 40]);
     expect([time["virtual-blocked"][0], time["virtual-waiting"][0]]).toEqual([888, 999]);
-    expect(states(blocked, context, 1, false, []).alive).toEqual([50]);
+    expect(states(blocked, context, 1, false, [], groups([])).alive).toEqual([50]);
   });
   it("more threads than are alive are never shown: what does not fit is in the next interval", () => {
     const blocked = groups([
@@ -78,7 +78,7 @@ describe("states of threads", () => {
       [[0, kind("wait"), 0], 60],
       [[2, kind("wait"), 0], 7], // of the JVM's threads, which have no lives here
     ]);
-    const time = states(blocked, context, 2, true, []);
+    const time = states(blocked, context, 2, true, [], groups([]));
     expect(time.monitor.map(Math.round)).toEqual([60, 50]);
     expect(time.wait.map(Math.round)).toEqual([47, 20]);
     expect(time.alive.map(Math.round)).toEqual([0, 30]);
@@ -92,7 +92,7 @@ describe("states of threads", () => {
   });
   it("idle threads wait for nothing: their part of the waits in a method is not shown as waiting", () => {
     const context = groups([[[0, kind("alive"), 0], 200], [[0, kind("park"), 0], 100], [[0, kind("wait"), 0], 10], [[0, kind("alive"), 1], 200], [[0, kind("park"), 1], 80]]);
-    const time = states(groups([]), context, 2, true, []);
+    const time = states(groups([]), context, 2, true, [], groups([]));
     const byMethod = groups([[[1, kind("park"), 0], 75], [[2, kind("park"), 0], 25], [[1, kind("wait"), 0], 10], [[2, kind("park"), 1], 80]]);
     takeIdle(time, byMethod, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
     expect([time.idle, time.park, time.wait]).toEqual([[50, 0], [50, 80], [10, 0]]);
@@ -104,9 +104,30 @@ describe("states of threads", () => {
       [[1, kind("juc"), 1], 200],
     ]);
     const context = groups([[[0, kind("alive"), 0], 2], [[1, kind("park"), 1], 20]]);
-    const time = states(blocked, context, 3, true, roomOf(4, [0, 100, 200, 300]));
+    const time = states(blocked, context, 3, true, roomOf(4, [0, 100, 200, 300]), groups([]));
     expect(time["virtual-blocked"].map(Math.round)).toEqual([400, 358, 0]);
     expect(time["virtual-waiting"].map(Math.round)).toEqual([0, 20, 0]);
+  });
+  it("what carriers did is time of virtual threads, which then neither are blocked nor wait", () => {
+    const carriers = groups([
+      [[kind("ran"), 0], 150],
+      [[kind("queued"), 0], 40], // those 10 included
+      [[kind("throttled"), 0], 10],
+    ]);
+    const context = groups([
+      [[0, kind("alive"), 0], 100],
+      [[0, kind("wait"), 0], 100],
+      [[3, kind("ran"), 0], 150], // as with the JVM's threads: not counted twice
+      [[1, kind("park"), 0], 300],
+      [[1, kind("park"), 1], 300],
+      [[1, kind("cpu"), 0], 140],
+    ]);
+    const time = states(groups([]), context, 2, true, roomOf(4, [0, 100, 200]), carriers);
+    expect([time.ran[0], time.queued[0], time.throttled[0], time.cpu[0], time.wait[0]]).toEqual([150, 30, 10, 0, 100]);
+    expect(time["virtual-waiting"].map(Math.round)).toEqual([210, 390]);
+    // Where nothing is measured, samples say it.
+    const sampled = states(groups([]), groups([[[0, kind("alive"), 0], 100], [[1, kind("cpu"), 0], 140]]), 1, true, [], groups([]));
+    expect([sampled.cpu[0], sampled.alive[0]]).toEqual([140, 100]);
   });
   it("measured CPU time is better than samples, and nothing is more than running time", () => {
     const blocked = groups([[[0, kind("monitor"), 0], 30]]);
@@ -118,7 +139,7 @@ describe("states of threads", () => {
       [[0, kind("throttled"), 0], 5],
       [[0, kind("queued"), 0], 50], // those 5 included
     ]);
-    const time = states(blocked, context, 1, true, []);
+    const time = states(blocked, context, 1, true, [], groups([]));
     expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
   it("off-CPU time is steal and the larger of the other two", () => {

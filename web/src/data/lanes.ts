@@ -6,8 +6,10 @@ import { selection, selectionAsTotal, type Recording } from "./scope";
 import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, sumOf, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
-/** The thread kind of the JVM's own threads. */
+/** The thread kinds from this on are of the JVM's own threads. */
 export const JVM = 2;
+/** That of carriers of virtual threads. */
+export const CARRIER = 3;
 const JUC = KINDS.indexOf("juc");
 /** Begin of the longest contention of a segment that is made of sums only. */
 export const ONLY_SUMS = -1;
@@ -54,7 +56,7 @@ function spanOf(table: Table, first: number, end: number): number {
 
 /** For how many threads of the application it stands: the twin of `stands_for` in crates/page/src/lanes.rs. */
 export function applicationThreads({ kind, key, others }: Pick<Thread, "kind" | "key" | "others">): number {
-  return kind === JVM || !key.includes("#") ? 0 : Math.max(1, others);
+  return kind >= JVM || !key.includes("#") ? 0 : Math.max(1, others);
 }
 
 function order(recording: Recording, scope: Scope, takes: (row: number) => boolean): { thread: number; blocked: number }[] {

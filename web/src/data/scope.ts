@@ -138,7 +138,7 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   return (row) => {
     const at = start[row]!;
     if (!(kinds & (1 << kind[row]!)) || at >= to || at + span[row]! <= from) return false;
-    if (service !== null && kind[row]! > JUC && service[thread[row]!] === 2) return false;
+    if (service !== null && kind[row]! > JUC && service[thread[row]!]! >= 2) return false;
     return !isNarrow || matches(row);
   };
 }

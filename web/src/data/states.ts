@@ -1,7 +1,8 @@
 // Where threads' time went, per interval: the base of the timeline.
 import { KINDS, type Groups, type IdleWaits, type Kind } from "./contract";
 import { fit } from "./fit";
-import { JVM } from "./lanes";
+import { CARRIER, JVM } from "./lanes";
+import { MEASURED } from "./spent";
 
 /** What threads do: the kinds of rows, as platform threads have them; idle waits and virtual threads apart. */
 export type State = Kind | "idle" | "virtual-blocked" | "virtual-waiting";
@@ -21,17 +22,19 @@ export const VIRTUAL = 1;
  * parks, samples and what was measured of threads) likewise. A virtual thread has no
  * part in the lives of platform threads: its blocked and waiting time stand for
  * themselves, in the time that all virtual threads have in each interval (`virtualRoom`).
- * Where CPU time was measured, samples are not needed for it.
+ * Where CPU time was measured, samples are not needed for it. What `carriers` ran, or were ready to,
+ * by kind and time, is time of the virtual threads on them.
  */
-export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean, virtualRoom: number[]): Record<State, number[]> {
+export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean, virtualRoom: number[], carriers: Groups): Record<State, number[]> {
   const empty = () => new Array<number>(intervals).fill(0);
   const time = Object.fromEntries([...KINDS, ...STATES].map((state) => [state, empty()])) as Record<State, number[]>;
   const lives = empty();
+  const virtualCpu = empty();
   // Waits of the JVM's own threads, which have no lives here.
   const jvm = { wait: empty(), park: empty() };
   addUp(blocked, 2, ([threads = 0, kind = 0], interval, total) => {
     // The JVM's own threads have no lives here.
-    if (threads === JVM) return;
+    if (threads >= JVM) return;
     const state: State = threads === VIRTUAL ? "virtual-blocked" : KINDS[kind]!;
     time[state][interval]! += total;
   });
@@ -39,17 +42,23 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
     const kind = KINDS[number]!;
     if (kind === "alive" && threads !== VIRTUAL) lives[interval]! += total;
     if (kind === "wait" || kind === "park") {
-      const waits = threads === VIRTUAL ? time["virtual-waiting"] : threads === JVM ? jvm[kind] : time[kind];
+      const waits = threads === VIRTUAL ? time["virtual-waiting"] : threads >= JVM ? jvm[kind] : time[kind];
       waits[interval]! += total;
       return;
     }
-    // On a CPU a virtual thread is its carrier, whose time is measured.
-    if (threads === VIRTUAL && kind !== "cpu") return;
+    // On a CPU a virtual thread is its carrier, whose time is in `carriers`, or its samples.
+    if (threads === CARRIER && MEASURED.includes(kind)) return;
+    if (threads === VIRTUAL) {
+      if (kind === "cpu") virtualCpu[interval]! += total;
+      return;
+    }
     time[kind][interval]! += total;
   });
+  const carried = carriedBy(carriers, intervals);
   fit(AWAY.map((kind) => time[kind]), lives);
-  fit([time["virtual-blocked"], time["virtual-waiting"]], virtualRoom);
-  const measured = time.ran.some((ran) => ran > 0);
+  const room = virtualRoom.map((room, at) => MEASURED.reduce((rest, kind) => Math.max(0, rest - carried[kind][at]!), room));
+  fit([time["virtual-blocked"], time["virtual-waiting"]], room);
+  const measured = time.ran.some((ran) => ran > 0) || carried.ran.some((ran) => ran > 0);
   for (let at = 0; at < intervals; at++) {
     if (measured || !weighted) time.cpu[at] = 0;
     // Most kernels count what the quota held back as waiting for a CPU, too.
@@ -58,9 +67,22 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
     left = Math.max(0, left);
     for (const kind of SHARES) left -= time[kind][at] = Math.min(left, time[kind][at]!);
     time.alive[at] = left;
+    for (const kind of MEASURED) time[kind][at]! += carried[kind][at]!;
+    if (!measured && weighted) time.cpu[at]! += virtualCpu[at]!;
     for (const kind of ["wait", "park"] as const) time[kind][at]! += jvm[kind][at]!;
   }
   return time;
+}
+
+/** What carriers of virtual threads ran or were ready to, per interval. */
+function carriedBy(carriers: Groups, intervals: number): Record<Kind, number[]> {
+  const carried = Object.fromEntries(KINDS.map((kind) => [kind, new Array<number>(intervals).fill(0)])) as Record<Kind, number[]>;
+  addUp(carriers, 1, ([number = 0], interval, total) => {
+    carried[KINDS[number]!][interval]! += total;
+  });
+  // As in the timeline: what the quota held back counts once.
+  carried.queued = carried.queued.map((queued, at) => Math.max(0, queued - carried.throttled[at]!));
+  return carried;
 }
 
 /** In which a platform thread neither runs nor could run. */

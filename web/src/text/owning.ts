@@ -85,7 +85,7 @@ type Listed = Pick<Thread, "name" | "kind" | "others">;
 /** How many threads are listed: `application` of the application, and those of the JVM apart, which are not counted anywhere else. */
 export function threadsText(application: number, threads: Listed[]): string {
   const size = (some: Listed[]) => some.reduce((sum, { others }) => sum + Math.max(1, others), 0);
-  const jvm = threads.filter(({ kind }) => kind === JVM);
+  const jvm = threads.filter(({ kind }) => kind >= JVM);
   const own = times(application, "application thread");
   if (jvm.length === 0) return own;
   return `${own} and ${size(jvm) === 1 ? jvm[0]!.name : times(size(jvm), "thread")} of the JVM`;

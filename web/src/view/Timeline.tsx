@@ -2,6 +2,8 @@
 import { useState } from "preact/hooks";
 import type { Kind, Scope } from "../data/contract";
 import { roomOf, threadCount } from "../data/fit";
+import { CARRIER } from "../data/lanes";
+import { MEASURED } from "../data/spent";
 import { average, intervalAt, type Cut } from "../data/intervals";
 import { PLATFORM, STATES, states, takeIdle, VIRTUAL, type State } from "../data/states";
 import { filterOf, overTime, rangeOf, scopeOf, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
@@ -31,13 +33,15 @@ function useStates(): { made: Cut; time: Record<State, number[]> } | null {
   const context = overTime({ ...scope, kinds: CONTEXT, filter }, ["thread-kind", "kind"], 10, INTERVALS);
   const ofVirtual = { ...scope, kinds: CONTENTION.concat(WAITS), filter, within: [{ by: "thread-kind" as const, key: String(VIRTUAL) }] };
   const ofPlatform = { ...scope, kinds: WAITS, filter, within: [{ by: "thread-kind" as const, key: String(PLATFORM) }] };
+  const ofCarriers = { ...scope, kinds: MEASURED, filter: { ...filter, services: true }, within: [{ by: "thread-kind" as const, key: String(CARRIER) }] };
+  const carriers = overTime(ofCarriers, ["kind"], 10, INTERVALS);
   const waits = overTime(ofPlatform, ["contender-method", "kind"], MOST_METHODS, INTERVALS);
-  const answers = useAnswers(blocked.query, context.query, threadsWith(ofVirtual), waits.query);
+  const answers = useAnswers(blocked.query, context.query, threadsWith(ofVirtual), waits.query, carriers.query);
   const facts = opening.recordings[view.value.recording];
   if (!answers || !facts) return null;
   const { made } = blocked;
   const room = roomOf(threadCount(answers[2], (thread) => names.thread(thread).others, facts.knownVirtualThreads), made.edges);
-  const time = states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room);
+  const time = states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room, answers[4]);
   takeIdle(time, answers[3], (method) => names.text(method), facts.idleWaits);
   return { made, time };
 }

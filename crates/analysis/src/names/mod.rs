@@ -103,10 +103,9 @@ impl Names {
         self.dictionary.lock(id)
     }
 
-    /// True for the carriers of the VM's own scheduler. Its timer (JDK 25) is in their
-    /// group and carries nothing.
+    /// See [`ThreadDef::is_carrier`].
     pub fn is_carrier(&self, id: ThreadId) -> bool {
-        self.thread(id).is_some_and(|def| &*def.group == "CarrierThreads" && !def.name.ends_with("-delayScheduler"))
+        self.thread(id).is_some_and(ThreadDef::is_carrier)
     }
 
     /// The thread's name, or what can be said instead.
