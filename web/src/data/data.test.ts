@@ -123,11 +123,11 @@ describe("states of threads", () => {
       [[1, kind("cpu"), 0], 140],
     ]);
     const time = states(groups([]), context, 2, true, roomOf(4, [0, 100, 200]), carriers);
-    expect([time.ran[0], time.queued[0], time.throttled[0], time.cpu[0], time.wait[0]]).toEqual([150, 30, 10, 0, 100]);
+    expect([time["virtual-ran"][0], time["virtual-ready"][0], time.ran[0], time.queued[0], time.cpu[0], time.wait[0]]).toEqual([150, 40, 0, 0, 0, 100]);
     expect(time["virtual-waiting"].map(Math.round)).toEqual([210, 390]);
     // Where nothing is measured, samples say it.
     const sampled = states(groups([]), groups([[[0, kind("alive"), 0], 100], [[1, kind("cpu"), 0], 140]]), 1, true, [], groups([]));
-    expect([sampled.cpu[0], sampled.alive[0]]).toEqual([140, 100]);
+    expect([sampled["virtual-ran"][0], sampled.cpu[0], sampled.alive[0]]).toEqual([140, 0, 100]);
   });
   it("measured CPU time is better than samples, and nothing is more than running time", () => {
     const blocked = groups([[[0, kind("monitor"), 0], 30]]);

@@ -5,10 +5,10 @@ import { CARRIER, JVM } from "./lanes";
 import { MEASURED } from "./spent";
 
 /** What threads do: the kinds of rows, as platform threads have them; idle waits and virtual threads apart. */
-export type State = Kind | "idle" | "virtual-blocked" | "virtual-waiting";
+export type State = Kind | "idle" | "virtual-ran" | "virtual-ready" | "virtual-blocked" | "virtual-waiting";
 
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
-export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-blocked", "virtual-waiting"];
+export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-ready", "virtual-ran", "virtual-blocked", "virtual-waiting"];
 
 /** The thread kind of platform threads of the application. */
 export const PLATFORM = 0;
@@ -29,7 +29,7 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
   const empty = () => new Array<number>(intervals).fill(0);
   const time = Object.fromEntries([...KINDS, ...STATES].map((state) => [state, empty()])) as Record<State, number[]>;
   const lives = empty();
-  const virtualCpu = empty();
+  const sampled = empty();
   // Waits of the JVM's own threads, which have no lives here.
   const jvm = { wait: empty(), park: empty() };
   addUp(blocked, 2, ([threads = 0, kind = 0], interval, total) => {
@@ -49,7 +49,7 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
     // On a CPU a virtual thread is its carrier, whose time is in `carriers`, or its samples.
     if (threads === CARRIER && MEASURED.includes(kind)) return;
     if (threads === VIRTUAL) {
-      if (kind === "cpu") virtualCpu[interval]! += total;
+      if (kind === "cpu" && weighted) sampled[interval]! += total;
       return;
     }
     time[kind][interval]! += total;
@@ -59,6 +59,8 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
   const room = virtualRoom.map((room, at) => MEASURED.reduce((rest, kind) => Math.max(0, rest - carried[kind][at]!), room));
   fit([time["virtual-blocked"], time["virtual-waiting"]], room);
   const measured = time.ran.some((ran) => ran > 0) || carried.ran.some((ran) => ran > 0);
+  time["virtual-ran"] = measured ? carried.ran : sampled;
+  time["virtual-ready"] = carried.queued.map((queued, at) => queued + carried.throttled[at]! + carried.stolen[at]!);
   for (let at = 0; at < intervals; at++) {
     if (measured || !weighted) time.cpu[at] = 0;
     // Most kernels count what the quota held back as waiting for a CPU, too.
@@ -67,8 +69,6 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
     left = Math.max(0, left);
     for (const kind of SHARES) left -= time[kind][at] = Math.min(left, time[kind][at]!);
     time.alive[at] = left;
-    for (const kind of MEASURED) time[kind][at]! += carried[kind][at]!;
-    if (!measured && weighted) time.cpu[at]! += virtualCpu[at]!;
     for (const kind of ["wait", "park"] as const) time[kind][at]! += jvm[kind][at]!;
   }
   return time;

@@ -24,6 +24,8 @@ export const STATE_WORDS: Record<State, string> = {
   wait: "waiting in Object.wait",
   park: "waiting, parked",
   idle: "idle",
+  "virtual-ran": "virtual threads on CPU",
+  "virtual-ready": "virtual threads ready, no CPU",
   "virtual-blocked": "virtual threads blocked on a lock",
   "virtual-waiting": "virtual threads waiting",
 };

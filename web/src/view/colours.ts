@@ -20,7 +20,7 @@ export const COLOURS: Record<Kind, string> = {
   transaction: "#9d86e0",
 };
 
-export const STATE_COLOURS: Record<State, string> = { ...COLOURS, idle: "#c9ced6", "virtual-blocked": "#f5b48a", "virtual-waiting": "#b5d9ee" };
+export const STATE_COLOURS: Record<State, string> = { ...COLOURS, idle: "#c9ced6", "virtual-ran": "#9ff5c8", "virtual-ready": "#f8f2a6", "virtual-blocked": "#f5b48a", "virtual-waiting": "#b5d9ee" };
 
 /** For quantities that are no state's: as dim as words of explanation. */
 export const NO_STATE = "var(--dim)";
