@@ -553,8 +553,8 @@ impl Drain {
             self.governor.has_said_sparser = true;
             let since = now.since(self.start);
             let reason = format!(
-                "samples are taken less often than asked for since {since} after the start, to keep --budget; each stands \
-                 for as much more time"
+                "samples were taken less often than asked for, from {since} after the start on, to keep --budget. Each \
+                 stands for more time, so that sums of time stay right"
             );
             self.agent.definitions.degraded("cpu", &reason);
         }
