@@ -523,9 +523,7 @@ impl Analysis {
         self.take_park_waits(also);
         self.end_waits(end, &open);
         self.share_out(end, also);
-        for sum in self.sampled.rest() {
-            self.add_sum(&sum, None, also);
-        }
+        self.share_out_rest(also);
         self.follow_holders();
         self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
         self.account_for_waits(also);

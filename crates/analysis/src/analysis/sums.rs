@@ -61,6 +61,20 @@ impl Analysis {
         let (names, threads) = (&self.names, &self.threads);
         let died = |thread| threads.span(thread, ALWAYS).map_or(ALWAYS.to, |(_, died)| died);
         let shares = self.sampled.share_out(watermark, died, |lock| names.lock_class_text(lock).into());
+        self.add_shares(shares, also);
+    }
+
+    /// At the end: what could not be shared out so far.
+    pub(super) fn share_out_rest(&mut self, also: &mut dyn StretchSink) {
+        let names = &self.names;
+        let shares = self.sampled.share_out_as_before(|lock| names.lock_class_text(lock).into());
+        self.add_shares(shares, also);
+        for sum in self.sampled.rest() {
+            self.add_sum(&sum, None, also);
+        }
+    }
+
+    fn add_shares(&mut self, shares: Vec<Share>, also: &mut dyn StretchSink) {
         for Share { mut sum, wait, drawn } in shares {
             sum.owner = self.replays.monitors.holders_mut().as_owner_of(sum.lock, sum.owner);
             // Sleep, input and output are no waits for anybody, and the breakdown has no Object.wait.

@@ -68,6 +68,9 @@ pub struct SamplingWindow {
 /// So many instants are remembered: those of some seconds, by which what ended comes in order.
 const RECENT: usize = 4_096;
 
+/// Classes of which it is remembered how threads waited last, and waits of each.
+const WAITED: (usize, usize) = (4_096, 16);
+
 /// Counts windows once each, though what was seen at their instants comes only nearly in order.
 #[derive(Debug, Default)]
 struct Instants {
@@ -150,6 +153,8 @@ pub(crate) struct Sampled {
     /// What could not be shared out so far.
     left: BTreeMap<Key, Vec<Sum>>,
     seen: FxHashMap<Key, Vec<Seen>>,
+    /// What was seen last of waits by `Object.wait`, by class.
+    waited: FxHashMap<Arc<str>, Vec<Seen>>,
     waiting: usize,
     seen_now: usize,
     bound: usize,
@@ -291,6 +296,7 @@ impl Sampled {
     ) -> Vec<Share> {
         self.since = self.latest_sum.max(watermark);
         self.stretch_new(died);
+        self.remember_waits(&class);
         let mut shares = Vec::new();
         let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
         for (key, sums) in std::mem::take(&mut self.left) {
@@ -347,6 +353,32 @@ impl Sampled {
             }
         }
         unmatched
+    }
+
+    /// What was seen of each lock, or now of another one of its class, takes the place of what was seen before.
+    fn remember_waits(&mut self, class: impl Fn(LockId) -> Arc<str>) {
+        let mut seen: Vec<_> = self.seen.iter().filter(|(key, _)| key.how == How::Waited).collect();
+        seen.sort_by_key(|(key, _)| **key);
+        for (key, seen) in seen {
+            let name = class(key.lock);
+            if self.waited.len() < WAITED.0 || self.waited.contains_key(&name) {
+                self.waited.insert(name, seen.iter().rev().take(WAITED.1).copied().collect());
+            }
+        }
+    }
+
+    /// At the end: waits by `Object.wait` of which nothing more was seen were like those of their class before. Others
+    /// would have no place, so that their number would be missing.
+    pub fn share_out_as_before(&mut self, class: impl Fn(LockId) -> Arc<str>) -> Vec<Share> {
+        let (mut shares, mut others) = (Vec::new(), BTreeMap::new());
+        for (key, sums) in std::mem::take(&mut self.left) {
+            match self.waited.get_mut(&class(key.lock)).filter(|_| key.how == How::Waited) {
+                Some(seen) => share_out(sums, seen, &mut shares),
+                None => drop(others.insert(key, sums)),
+            }
+        }
+        self.left = others;
+        shares
     }
 
     /// What could not be shared out, at the end.

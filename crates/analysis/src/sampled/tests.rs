@@ -99,6 +99,25 @@ fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
 }
 
 #[test]
+fn waits_of_which_nothing_more_was_seen_are_like_those_before() {
+    let mut sampled = sampling();
+    let key = |lock: u64| Key { how: How::Waited, lock: LockId(lock) };
+    seen(&mut sampled, 6, 9, 71, 10.0);
+    let before = sampled.seen.remove(&Key { how: How::Blocked, lock: LockId(6) }).unwrap();
+    sampled.seen.insert(key(6), before);
+    assert!(sampled.share_out(TimeNs(0), never, class).is_empty());
+    for (lock, count) in [(6, 3), (7, 2), (60, 1)] {
+        sampled.keep_waits(sum(lock, 1, count, 100 * count), TimeNs(0));
+    }
+    assert_eq!(sampled.keep(sum(6, 1, 4, 400), TimeNs(0)), None);
+    assert!(sampled.share_out(TimeNs(0), never, class).is_empty());
+    assert_eq!(by_chain(&sampled.share_out_as_before(class)), [(71, 500, 5)]);
+    // Neither contentions, which have a place without a call stack, nor waits of another class.
+    let rest = sampled.rest();
+    assert_eq!((rest.len(), rest[0].total_ns, sampled.report.unknown_ns), (1, 400, 500));
+}
+
+#[test]
 fn without_sampling_with_a_call_stack_or_without_room_a_sum_is_not_kept() {
     let one = sum(5, 1, 1, 100);
     assert_eq!(Sampled::new(9).keep(one, TimeNs(0)), Some(one));
