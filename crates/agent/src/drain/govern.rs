@@ -554,7 +554,7 @@ impl Drain {
             let since = now.since(self.start);
             let reason = format!(
                 "samples were taken less often than asked for, from {since} after the start on, to keep --budget. Each \
-                 stands for more time, so that sums of time stay right"
+                 stands for more time. A thread that used less CPU time than that may have none"
             );
             self.agent.definitions.degraded("cpu", &reason);
         }
