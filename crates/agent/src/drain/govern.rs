@@ -4,9 +4,10 @@
 //! included, with what the budget allows, and the growth of the file with the rate that is
 //! allowed; sooner if a whole second's allowance is spent before the second is over, as it is
 //! within milliseconds where the load grows a thousandfold. While that is enough, everything is
-//! recorded. Where it is not and most of the cost is that of CPU and wall-clock samples, these are taken less often. Where it is not, owners of locks are looked at less often first, which loses only
-//! detail. If that is not enough, contentions and waits are sampled from then on, in windows
-//! just as long as the bound that is exceeded more needs. Where that is asked for and even counting what is not
+//! recorded. Where it is not, CPU and wall-clock samples are taken less often if they have most of
+//! the cost. Else owners of locks are looked at less often first, which loses only detail. If that
+//! is not enough, contentions and waits are sampled from then on, in windows just as long as the
+//! bound that is exceeded more needs. Where that is asked for and even counting what is not
 //! recorded costs too much, parks of threads that park often are thinned out: only next to random instants
 //! are they looked at.
 //! Where everything would fit again, everything is recorded again, but not before the last 10 s

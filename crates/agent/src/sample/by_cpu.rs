@@ -27,6 +27,16 @@ pub struct Events {
     pub stack_bytes: u32,
 }
 
+impl Events {
+    /// How often the thread is sampled from now on.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_interval(&self, interval_ns: u64) -> io::Result<()> {
+        self.events.iter().try_for_each(|event| event.set_interval(interval_ns))
+    }
+}
+
 impl Rings {
     /// One for each processor that this process may run on.
     ///
@@ -78,10 +88,9 @@ impl Rings {
         Ok(Events { events, stack_bytes })
     }
 
-    /// How often threads are sampled from now on: those with `events`, and those that are added.
-    pub fn set_interval<'a>(&mut self, interval_ns: u64, events: impl Iterator<Item = &'a Events>) -> io::Result<()> {
+    /// How often threads are sampled that are added from now on.
+    pub fn set_interval(&mut self, interval_ns: u64) {
         self.rings.iter_mut().for_each(|(_, ring)| ring.set_interval_of_events(interval_ns));
-        events.flat_map(|thread| &thread.events).try_for_each(|event| event.set_interval(interval_ns))
     }
 
     /// Samples a thread no longer.

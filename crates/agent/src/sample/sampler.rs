@@ -247,11 +247,7 @@ impl Sampler {
             return;
         }
         self.round();
-        if self.sources.set_interval(wanted).is_err() {
-            // A thread that ended; whoever is refused goes on as before, and its samples count for more than they are.
-            self.take_leave(&task::all());
-            let _ = self.sources.set_interval(wanted);
-        }
+        self.agent.losses.add(Loss::ThreadUnsampled, self.sources.set_interval(wanted));
         if let Some(waiting) = &mut self.waiting {
             waiting.set_interval(wanted);
         }

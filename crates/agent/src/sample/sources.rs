@@ -292,24 +292,28 @@ impl Sources {
     }
 
     /// Samples all threads each so many ns from now on. A thread's next sample may stand for the time that
-    /// was set before.
-    ///
-    /// # Errors
-    /// What the kernel says of the first thread that it refuses, and that did not end meanwhile.
-    pub fn set_interval(&mut self, interval_ns: u64) -> io::Result<()> {
+    /// was set before. Returns how many threads are not sampled any more, because the kernel refused: their samples would
+    /// count for more time than they stand for.
+    pub fn set_interval(&mut self, interval_ns: u64) -> u64 {
         self.plan.interval_ns = interval_ns;
         if let Some(shared) = &mut self.shared {
-            let events = self.threads.values().filter_map(|(_, means)| match means {
-                Means::Events(events) => Some(events),
-                _ => None,
-            });
-            shared.set_interval(interval_ns, events)?;
+            shared.set_interval(interval_ns);
         }
-        self.threads.values_mut().try_for_each(|(_, means)| match means {
-            Means::Ring(ring) => ring.set_interval(interval_ns),
-            Means::Timer(timer) => timer.set_interval(interval_ns),
-            Means::Events(_) | Means::Asked => Ok(()),
-        })
+        let mut refused = Vec::new();
+        for (os_id, (_, means)) in &mut self.threads {
+            let set = match means {
+                Means::Events(events) => events.set_interval(interval_ns),
+                Means::Ring(ring) => ring.set_interval(interval_ns),
+                Means::Timer(timer) => timer.set_interval(interval_ns),
+                Means::Asked => Ok(()),
+            };
+            if set.is_err() {
+                refused.push(*os_id);
+            }
+        }
+        refused.iter().for_each(|os_id| self.remove(*os_id));
+        // Whoever ended meanwhile is not missed.
+        refused.iter().filter(|os_id| task::cpu_time_ns(**os_id).is_some()).count() as u64
     }
 
     /// Threads that are sampled.

@@ -407,7 +407,7 @@ fn a_burst_is_no_alarm_where_windows_are_as_long_as_they_can_be() {
     assert!(!Governor { can_thin: true, thins: true, ..governor(WINDOWS_NS.1) }.is_alarming(burst, burst));
 }
 
-/// What `record less` and how often samples may be taken are of these events.
+/// That of a recording of these events with a sample each so many ns.
 fn with_samples(events: &str, interval_ns: u64) -> Governor {
     let options = format!("status,events={events},interval={interval_ns},budget=0.01");
     Governor::new(&Options::parse(&options).unwrap())
@@ -428,7 +428,7 @@ fn samples_that_cost_too_much_are_taken_less_often_until_they_fit_again() {
         let second = sampled_second(&governor, 0.05, 0.001);
         governor.decide(second, false);
     }
-    // A fifth would be 1.1 %.
+    // A quarter of them would cost 1.35 % with the rest.
     assert_eq!((governor.sparser, governor.window_ns), (8, 0));
     let held = governor.sparser;
     for _ in 0..60 {
