@@ -77,6 +77,8 @@ impl Others {
 pub(super) enum Whose {
     /// Those that returned or finished it.
     WaitedFor,
+    /// Those that had a permit or a pooled object, and returned it.
+    Had,
     /// Those that hand it to a helper: when, nobody says.
     Perhaps,
     /// Those that came last where all meet.
@@ -88,6 +90,7 @@ impl Whose {
     pub fn threads(self) -> &'static str {
         match self {
             Whose::WaitedFor => "the threads that others waited for",
+            Whose::Had => "the threads that had one",
             Whose::Last => "the threads that had not come yet",
             Whose::Perhaps => "the threads that may have had one",
         }
@@ -97,6 +100,7 @@ impl Whose {
     pub fn were(self, awaited: &str) -> String {
         match self {
             Whose::WaitedFor => "The threads they waited for were".to_owned(),
+            Whose::Had => "The threads that had one were".to_owned(),
             Whose::Perhaps => {
                 let one = if awaited.starts_with("a ") { awaited } else { "one" };
                 format!("The threads that may have had {one} were")

@@ -323,7 +323,7 @@ impl Group {
     fn others(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> (Option<(Others, String)>, Option<Helper>) {
         let names = &analysis.names;
         let said = |others: Others| others.text().map(|did| (others, did));
-        let mut direct = self.seen(names, &self.enders(), Whose::WaitedFor);
+        let mut direct = self.seen(names, &self.enders(), self.whose(names));
         direct = direct.filter(|others| self.is_of_many(&others.groups));
         if let Some(others) = direct.as_mut().filter(|others| others.is_seldom) {
             // Of a thread that several things are waited for, a sample is about one of them.
@@ -590,6 +590,17 @@ impl Group {
     /// Who ends such waits, and with which stacks.
     fn enders(&self) -> Vec<(TextId, PathId)> {
         self.wakers.keys().filter_map(|(group, path)| Some((*group, (*path)?))).collect()
+    }
+
+    /// Which threads others wait for, where threads of the waiters' own group end the waits.
+    fn whose(&self, names: &Names) -> Whose {
+        let is_had =
+            self.entry == EntryKind::WaitPermit && ["a ", "an "].iter().any(|a| self.what_for(names).starts_with(a));
+        if is_had {
+            Whose::Had
+        } else {
+            Whose::WaitedFor
+        }
     }
 
     /// The same of threads that hand what they had to a helper. When they did, nobody

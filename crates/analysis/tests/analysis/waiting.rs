@@ -325,7 +325,7 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "For 100 % of the sampled time (12 samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from \
+        "For 100 % of the sampled time (12 samples), the threads that had one (`exec-*`) were in `Thread.sleep`, called from \
                `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
@@ -349,7 +349,7 @@ fn what_they_did_that_seldom_had_one_is_not_what_others_waited_for() {
         let report = waiting.report();
         (report.verdict, report.findings[0].text.clone())
     };
-    let said = "The threads they waited for were mostly in `Thread.sleep`, called from `Remote.call`.";
+    let said = "The threads that had one were mostly in `Thread.sleep`, called from `Remote.call`.";
     assert!(verdict(300).0.ends_with(said), "{:?}", verdict(300));
     let (verdict, text) = verdict(60);
     assert!(!verdict.contains("Thread.sleep"), "{verdict}");
@@ -364,7 +364,7 @@ fn what_a_minority_did_is_not_said() {
     defined(&mut waiting, &[(7, with)]);
     (0..20).for_each(|sample| seen(&mut waiting, 1 + sample % 6, 100 + sample, 7));
     waiting.events.iter_mut().for_each(with_the_root_of_waits);
-    let says = |waiting: &Waiting| waiting.report().findings[0].text.contains("the threads that others waited for");
+    let says = |waiting: &Waiting| waiting.report().findings[0].text.contains("the threads that had one");
     assert!(says(&waiting));
     // Two of three waits are ended by a thread of another kind.
     let mut ended = 0;
@@ -775,7 +775,7 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "samples), the threads that others waited for (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
+        "samples), the threads that had one (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
 }
 

@@ -20,10 +20,10 @@ fn how_little_of_short_waits_samples_cover_is_said() {
     };
     let (verdict, text) = said(3);
     assert!(text.contains("For 100 % of the sampled time (40 samples, which cover 34 % of the time)"), "{text}");
-    assert!(verdict.ends_with("The threads they waited for were often in `Thread.sleep`, called from `Remote.call`."));
+    assert!(verdict.ends_with("The threads that had one were often in `Thread.sleep`, called from `Remote.call`."));
     let (verdict, text) = said(10);
     assert!(text.contains("(40 samples, which cover 65 % of the time)"), "{text}");
-    assert!(verdict.ends_with("The threads they waited for were mostly in `Thread.sleep`, called from `Remote.call`."));
+    assert!(verdict.ends_with("The threads that had one were mostly in `Thread.sleep`, called from `Remote.call`."));
 }
 
 /// Requests share a pool with a report, which takes objects in another method and seldom returns one.
@@ -61,10 +61,10 @@ fn the_threads_that_have_most_of_a_pool_are_named_though_they_seldom_return_it()
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        "For 67 % of the sampled time (30 samples), the threads that others waited for were `report-*`, mostly in \
+        "For 67 % of the sampled time (30 samples), the threads that had one were `report-*`, mostly in \
                `Thread.sleep`, called from `Report.scan`.";
     assert!(text.ends_with(did), "{text}");
-    let said = "The threads they waited for were mostly `report-*`, in `Thread.sleep`, called from `Report.scan`.";
+    let said = "The threads that had one were mostly `report-*`, in `Thread.sleep`, called from `Report.scan`.";
     assert!(report.verdict.ends_with(said), "{}", report.verdict);
 }
 
@@ -98,7 +98,7 @@ fn who_leaves_the_queue_returned_nothing() {
     let text = &report.findings[0].text;
     let woken = "Waiting threads were woken by `Gate.pass` in `exec-*` (21 % of the waiting time).";
     assert!(text.contains(woken), "{text}");
-    let did = "For 100 % of the sampled time (40 samples, which cover 21 % of the time), the threads that others waited for \
+    let did = "For 100 % of the sampled time (40 samples, which cover 21 % of the time), the threads that had one \
                (`exec-*`) were in `Thread.sleep`, called from `Remote.call`. For most of the time, no thread was seen to have \
                one: some may not have been returned.";
     assert!(text.ends_with(did), "{text}");
