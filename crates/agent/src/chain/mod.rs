@@ -14,7 +14,7 @@ pub use site::lock_name_of;
 use crate::core::Core;
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::FrameInfo;
-use crate::locks::{self, Lock, Locks};
+use crate::locks::{self, Lock};
 use crate::mapping;
 use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
@@ -25,7 +25,7 @@ use by_walk::{From, Walk};
 use headway_hook::Image;
 use headway_hotspot::{method_names, DecodedFrame, MonitorSlot};
 use headway_model::stack::ChainDef;
-use headway_model::{CallChain, ChainId, LockId, Loss};
+use headway_model::{CallChain, ChainId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
 use self_check::SelfCheck;
 use std::collections::HashMap;
@@ -419,24 +419,41 @@ impl Chains {
     /// that the chain's leaf loaded it from.
     #[cold]
     fn name_lock_after_site(&self, place: LockEvent<'_>, chain: ChainId) -> Option<Arc<str>> {
+        self.name_after_site(place.core, place.lock, chain, || site::lock_name(&place.core.jvmti, place.jni))
+    }
+
+    /// The same for a synchronizer that the current thread is about to park for,
+    /// where it is looked up by JNI.
+    #[cold]
+    pub fn name_synchronizer(&self, place: LockEvent<'_>) -> Option<Arc<str>> {
+        if !place.lock.needs_name() {
+            return None;
+        }
+        let LockEvent { core, jni, slot, lock } = place;
+        // Without the walker, a chain costs more than the name.
+        let walked = self.walker(core).map(|known| self.by_walk(core, known, slot, From::Anchor, Side::Blocks));
+        self.name_after_site(core, lock, walked.unwrap_or(ChainId::NONE), || site::synchronizer_name(&core.jvmti, jni))
+    }
+
+    /// Gives the lock the name that `find` reads from the bytecode: once for each chain, since that takes the VM longer
+    /// than everything else that is recorded of a wait, and programs make a lock for each request.
+    fn name_after_site(
+        &self,
+        core: &Core,
+        lock: &Lock<'_>,
+        chain: ChainId,
+        find: impl FnOnce() -> Option<String>,
+    ) -> Option<Arc<str>> {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
-            let name: Arc<str> = site::lock_name(&place.core.jvmti, place.jni).unwrap_or_default().into();
+            let name: Arc<str> = find().unwrap_or_default().into();
             // What no chain tells apart may be different places.
             if chain.is_some() {
                 self.site_names().insert(chain, name.clone());
             }
             name
         });
-        (!name.is_empty()).then(|| give_name(place.core, place.lock, name))
-    }
-
-    /// The same for a synchronizer that the current thread is about to park for,
-    /// where it is looked up by JNI.
-    #[cold]
-    pub fn name_synchronizer(&self, core: &Core, locks: &Locks, jni: Jni, lock: LockId) -> Option<Arc<str>> {
-        let lock = locks.by_id(lock).filter(Lock::needs_name)?;
-        site::synchronizer_name(&core.jvmti, jni).map(|name| give_name(core, &lock, name.into()))
+        (!name.is_empty()).then(|| give_name(core, lock, name))
     }
 
     fn site_names(&self) -> MutexGuard<'_, HashMap<ChainId, Arc<str>>> {

@@ -10,11 +10,13 @@
 //! no memory and their parks are not lost.
 
 use crate::agent::{Agent, Observer};
+use crate::chain::LockEvent;
 use crate::heap::{Fields, Pauses};
 use crate::jni::{Class, Field, Jni, Ref};
 use crate::naming::class_name;
 use crate::observing::observer;
 use crate::state::Remembered;
+use crate::threads::Slot;
 use headway_model::event::LockDef;
 use headway_model::{LockId, Loss, ThreadId};
 use std::collections::HashMap;
@@ -71,34 +73,40 @@ pub struct Blockers {
 
 /// A thread that parks, as its blocker is looked for.
 #[derive(Clone, Copy)]
-pub struct Parking<'a> {
+pub struct Parking {
     /// The agent.
     pub agent: &'static Agent,
     /// Its environment.
     pub jni: Jni,
-    /// The VM's thread that it runs on.
-    pub vm_thread: u64,
+    /// The platform thread that it runs on.
+    pub slot: &'static Slot,
     /// True for a virtual thread.
     pub is_virtual: bool,
-    /// The platform thread's memory.
-    pub remembered: &'a Remembered,
+}
+
+impl Parking {
+    fn remembered(&self) -> &Remembered {
+        &self.slot.parks.remembered
+    }
 }
 
 impl Blockers {
     /// The blocker of the current thread, and who owns it.
     #[inline]
-    pub fn of_current(&self, parking: &Parking<'_>, fields: Option<&Fields>, pauses: &Pauses) -> Blocker {
+    pub fn of_current(&self, parking: &Parking, fields: Option<&Fields>, pauses: &Pauses) -> Blocker {
         fields.and_then(|fields| remembered(parking, fields, pauses)).unwrap_or_else(|| self.by_jni(parking, pauses))
     }
 
     #[cold]
-    fn by_jni(&self, parking: &Parking<'_>, pauses: &Pauses) -> Blocker {
-        let Parking { agent, jni, .. } = *parking;
+    fn by_jni(&self, parking: &Parking, pauses: &Pauses) -> Blocker {
+        let Parking { agent, jni, slot, .. } = *parking;
         let Ok(thread) = agent.jvmti.current_thread() else { return Blocker::default() };
         let found = self.of_thread(agent, jni, thread, |object, id, is_ownable| {
             if is_ownable {
                 observer().parked_on(agent, jni, id, object);
-                if let Some(name) = agent.chains.name_synchronizer(agent, &agent.locks, jni, id) {
+                let lock = agent.locks.by_id(id);
+                let place = lock.as_ref().map(|lock| LockEvent { core: agent, jni, slot, lock });
+                if let Some(name) = place.and_then(|place| agent.chains.name_synchronizer(place)) {
                     observer().lock_named(id, &name);
                 }
             }
@@ -106,7 +114,7 @@ impl Blockers {
             let lock = id.0 | if is_ownable { OWNABLE } else { 0 };
             let here = pauses.calm(|calm| Some((known.object_behind(object)?, calm)));
             if let Some((address, calm)) = here {
-                parking.remembered.set(address, calm, lock);
+                parking.remembered().set(address, calm, lock);
             }
         });
         jni.forget(thread);
@@ -189,15 +197,15 @@ impl Blockers {
 
 /// What the thread's memory and the heap say; `None` if another way is needed.
 #[inline]
-pub fn remembered(parking: &Parking<'_>, fields: &Fields, pauses: &Pauses) -> Option<Blocker> {
+pub fn remembered(parking: &Parking, fields: &Fields, pauses: &Pauses) -> Option<Blocker> {
     let known = parking.agent.hotspot.known()?;
     pauses.calm(|calm| {
-        let thread = fields.thread_object(known, parking.vm_thread, parking.is_virtual)?;
+        let thread = fields.thread_object(known, parking.slot.vm_thread(), parking.is_virtual)?;
         let object = fields.blocker(known, thread)?;
         if object == 0 {
             return Some(Blocker::default());
         }
-        let lock = parking.remembered.get(object, calm)?;
+        let lock = parking.remembered().get(object, calm)?;
         let owner = match lock & OWNABLE {
             0 => 0,
             _ => fields.owner(known, object).unwrap_or(0),

@@ -135,7 +135,7 @@ fn begin_thinned(agent: &'static Agent, jni: Jni, slot: &'static Slot, coarse: T
 /// What the current thread parks on, if that takes no call of the VM.
 #[inline]
 fn remembered_blocker(agent: &'static Agent, jni: Jni, slot: &'static Slot, is_virtual: bool) -> Option<Blocker> {
-    let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
+    let parking = Parking { agent, jni, slot, is_virtual };
     remembered(&parking, agent.heap.fields()?, &agent.heap.pauses)
 }
 
@@ -334,7 +334,7 @@ fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
         false if spends || only_counts || is_sampled => Seq(time.0),
         _ => parks().next_seq(),
     };
-    let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
+    let parking = Parking { agent, jni, slot, is_virtual };
     let blocker = parks().blockers.of_current(&parking, agent.heap.fields(), &agent.heap.pauses);
     let walk = || agent.chains.in_native(agent, jni, slot, Side::Blocks);
     let chain = match !only_counts && !is_sampled && agent.pressure.wants_contender(blocker.id) {

@@ -774,8 +774,7 @@ fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_
     sleeps(&mut waiting, 5, (850, 990), 8);
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did =
-        "samples), the threads that had one (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
+    let did = "samples), the threads that had one (`exec-*`) were in `Thread.sleep`, called from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
 }
 

@@ -60,8 +60,7 @@ fn the_threads_that_have_most_of_a_pool_are_named_though_they_seldom_return_it()
     }
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did =
-        "For 67 % of the sampled time (30 samples), the threads that had one were `report-*`, mostly in \
+    let did = "For 67 % of the sampled time (30 samples), the threads that had one were `report-*`, mostly in \
                `Thread.sleep`, called from `Report.scan`.";
     assert!(text.ends_with(did), "{text}");
     let said = "The threads that had one were mostly `report-*`, in `Thread.sleep`, called from `Report.scan`.";
