@@ -17,7 +17,7 @@ use crate::park::{ParkWait, Stragglers, Synchronizer};
 use crate::pressure::pressure_report::PressureReport;
 use crate::pressure::{java_version, Pressure, Recorded};
 use crate::replays::Replays;
-use crate::report::Report;
+use crate::report::{has_only_sums, Report};
 use crate::sampled::{Sampled, SamplingReport};
 use crate::sites::Parks;
 use crate::steal::Steal;
@@ -542,6 +542,16 @@ impl Analysis {
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         self.waits.explain(TimeNs(u64::MAX), &mut self.names);
         self.take_seen_waits();
+    }
+
+    /// The blocked time of all threads where the recording has nothing but sums of it; 0 where it has more, or where only
+    /// some of the threads are wanted.
+    pub(crate) fn only_summed_ns(&self, range: Range) -> u64 {
+        let settings = self.recording.as_ref().map_or(&[][..], |info| &info.settings);
+        match self.options.threads.is_none() && has_only_sums(settings) {
+            true => self.recorded_pressure.acquiring_ns(range.from, range.to),
+            false => 0,
+        }
     }
 
     /// From the events of acquisitions, or where the recording has none, from

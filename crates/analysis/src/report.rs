@@ -672,7 +672,23 @@ pub struct RecordingSummary {
 
 /// True if these settings of a recording say that it was asked to record this (`park`, `steal`).
 pub(crate) fn records(settings: &[(String, String)], event: &str) -> bool {
-    settings.iter().any(|(name, value)| name == "events" && value.split([',', '+']).any(|word| word == event))
+    // Beside another event, pressure is computed from the events of locks, which are recorded, too.
+    let is_of_locks = event == "monitor" || event == "park";
+    let mut events = events(settings);
+    events.any(|word| word == event || is_of_locks && word == PRESSURE) && !(is_of_locks && has_only_sums(settings))
+}
+
+/// True if the recording was asked for sums of blocked time alone.
+pub(crate) fn has_only_sums(settings: &[(String, String)]) -> bool {
+    let mut events = events(settings).peekable();
+    events.peek().is_some() && events.all(|word| word == PRESSURE)
+}
+
+const PRESSURE: &str = "pressure";
+
+fn events(settings: &[(String, String)]) -> impl Iterator<Item = &str> {
+    let of = settings.iter().find(|(name, _)| name == "events").map_or("", |(_, value)| value);
+    of.split([',', '+']).filter(|word| !word.is_empty())
 }
 
 /// Timed calls from which on their mean and spread say something.

@@ -180,7 +180,10 @@ pub(crate) fn find(
         roots.iter_mut().flat_map(|finding| &mut finding.evidence).for_each(Evidence::estimate);
     }
     ranked.extend(roots);
-    ranked.extend(phases::find(report, grounds, &covered_locks));
+    ranked.extend(match analysis.only_summed_ns(range) {
+        0 => phases::find(report, grounds, &covered_locks),
+        _ => phases::only_sums(report),
+    });
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));
     ranked.extend(pinned::find(report));

@@ -6,7 +6,7 @@ use super::words::{code, count, grouped, percent};
 use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
-use crate::report::{records, BlockedTime, Evidence, Finding, FindingKind, Report};
+use crate::report::{has_only_sums, records, BlockedTime, Evidence, Finding, FindingKind, Report};
 use headway_model::event::SWITCHED_OFF;
 use headway_model::{DurationNs, Loss};
 
@@ -304,14 +304,25 @@ fn unseen_virtual_threads(report: &Report) -> &'static str {
 
 /// Nothing found, said plainly: of a recording that is over, or of one that goes on, in which threads can be blocked now.
 pub(super) fn nothing(report: &Report, is_over: bool) -> Finding {
+    let only_sums = has_only_sums(&report.recording.settings);
     // Locks of java.util.concurrent are known by their parks.
     let records = |event| records(&report.recording.settings, event);
     let lock = match (records("monitor"), records("park")) {
+        _ if only_sums => "lock",
         (true, true) => "lock",
         (false, true) => "java.util.concurrent lock",
         (_, false) => "monitor",
     };
     let text = match (report.contentions, report.ledger.active_ns()) {
+        _ if only_sums && report.selection.reported.is_some() => {
+            "The recording has only sums of blocked time, and these are of all threads: nothing is known of these threads \
+             alone."
+                .to_owned()
+        }
+        (_, active_ns @ 1..) if only_sums && report.ledger.ns(EntryKind::LockUnknown) > 0 => format!(
+            "Nothing stands out: threads were blocked on locks for {} of the active thread time.",
+            percent(share(report.ledger.ns(EntryKind::LockUnknown), active_ns)),
+        ),
         (0, _) if report.blocked.below_minimum > 0 => {
             format!("No contention lasted {} or longer.", DurationNs(report.blocked.minimum_ns))
         }

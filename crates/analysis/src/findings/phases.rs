@@ -4,7 +4,7 @@ use super::words::{begun, code, percent};
 use super::Grounds;
 use crate::aggregate::share;
 use crate::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
-use crate::report::{Evidence, Finding, FindingKind, FindingStack, Report};
+use crate::report::{has_only_sums, Evidence, Finding, FindingKind, FindingStack, Report};
 use headway_model::DurationNs;
 
 /// Intervals below which a recording has no phases, only a beginning.
@@ -17,6 +17,12 @@ const LEAST_SHARE: f64 = 0.001;
 const PAUSES: f64 = 0.05;
 /// Part of a lock's blocked time in phases from which on that is said of it.
 const NEARLY_ALL: f64 = 0.9;
+/// Part of the active time of threads that a lock must cost where only sums were recorded.
+const OF_ACTIVE: f64 = 0.01;
+/// What is said where only sums were recorded.
+const MORE: &str =
+    "The recording has only sums (-e pressure). To see owners and waits, record with `-e lock,steal` (the \
+                    default).";
 /// Phases told at most.
 const MOST: usize = 3;
 
@@ -26,6 +32,44 @@ pub(super) fn find(report: &Report, grounds: &Grounds<'_>, told: &[usize]) -> Ve
     let is_told = |lock: &LockPressure| grounds.groups.place(lock.id).is_some_and(|place| told.contains(&place));
     let Some(pressure) = &report.pressure else { return Vec::new() };
     hidden(pressure, |lock| !is_told(lock)).into_iter().map(|(lock, phase)| finding(lock, phase, pressure)).collect()
+}
+
+/// The locks that cost most where the recording has nothing but sums of blocked time.
+pub(super) fn only_sums(report: &Report) -> Vec<Finding> {
+    let Some(pressure) = report.pressure.as_ref().filter(|_| has_only_sums(&report.recording.settings)) else {
+        return Vec::new();
+    };
+    let active_ns = report.ledger.active_ns();
+    let costs = |lock: &&LockPressure| share(lock.acquiring_ns, active_ns) >= OF_ACTIVE;
+    let mut locks: Vec<&LockPressure> = pressure.locks.iter().filter(costs).collect();
+    locks.sort_by(|a, b| b.acquiring_ns.cmp(&a.acquiring_ns).then_with(|| a.name.cmp(&b.name)));
+    locks.truncate(MOST);
+    locks.into_iter().map(|lock| summed(lock, active_ns)).collect()
+}
+
+fn summed(lock: &LockPressure, active_ns: u64) -> Finding {
+    let part = share(lock.acquiring_ns, active_ns);
+    let mut finding = Finding {
+        kind: FindingKind::Phase,
+        text: format!(
+            "Threads spent {} ({} of the active thread time) blocked on {}.",
+            DurationNs(lock.acquiring_ns),
+            percent(part),
+            code(&lock.name),
+        ),
+        subject: code(&lock.name),
+        cost_ns: lock.acquiring_ns,
+        share: Some(part),
+        evidence: vec![Evidence::exact("blocked", lock.acquiring_ns, Some(part))],
+        ..Finding::default()
+    };
+    if let Some(longest) = lock.phases.iter().max_by_key(|phase| phase.acquiring_ns) {
+        finding.text.extend(whose(longest).map(|whose| format!(" {whose}.")));
+        finding.stacks = stacks(longest);
+    }
+    finding.text.push_str(&format!(" {MORE}"));
+    finding.gist.add(MORE);
+    finding
 }
 
 /// When the locks at this place of the groups were contended, if the average hides it.
@@ -126,36 +170,40 @@ fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport
 
 fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {
     let mut text = when(lock, phase, pressure);
-    match (phase.waiter_method.as_str(), phase.owner_method.as_str()) {
-        ("", "") => {}
-        (acquirer, "") => text.push_str(&format!(". Mostly {} waited", code(acquirer))),
-        ("", owner) => text.push_str(&format!(". Mostly {} owned it", code(owner))),
-        (acquirer, owner) if acquirer == owner => {
-            text.push_str(&format!(
-                ". Mostly one thread in {} waited for another thread in the same method",
-                code(owner)
-            ));
-        }
-        (acquirer, owner) => {
-            text.push_str(&format!(". Mostly {} waited for {}", code(acquirer), code(owner)));
-        }
-    }
+    text.extend(whose(phase).map(|whose| format!(". {whose}")));
     text.push('.');
-    let stack = |whose: &str, frames: &[String]| {
-        (!frames.is_empty()).then(|| FindingStack { whose: whose.to_owned(), frames: frames.to_vec() })
-    };
-    let stacks = [stack("owned by", &phase.owner_stack), stack("blocked in", &phase.waiter_stack)];
     Finding {
         kind: FindingKind::Phase,
         text,
         subject: code(&lock.name),
-        stacks: stacks.into_iter().flatten().collect(),
+        stacks: stacks(phase),
         details: Vec::new(),
         cost_ns: phase.acquiring_ns,
         share: Some(phase.csp_mean),
         evidence: vec![Evidence::exact("blocked", phase.acquiring_ns, Some(phase.csp_mean))],
         ..Finding::default()
     }
+}
+
+/// Who mostly owned the lock in a phase, and who waited for it.
+fn whose(phase: &PhaseReport) -> Option<String> {
+    Some(match (phase.waiter_method.as_str(), phase.owner_method.as_str()) {
+        ("", "") => return None,
+        (acquirer, "") => format!("{} was blocked on it longest", code(acquirer)),
+        ("", owner) => format!("{} owned it longest", code(owner)),
+        (acquirer, owner) if acquirer == owner => {
+            format!("Mostly, a thread in {} was blocked while another thread in this method owned it", code(owner))
+        }
+        (acquirer, owner) => format!("Mostly, {} was blocked while {} owned it", code(acquirer), code(owner)),
+    })
+}
+
+fn stacks(phase: &PhaseReport) -> Vec<FindingStack> {
+    let stack = |whose: &str, frames: &[String]| {
+        (!frames.is_empty()).then(|| FindingStack { whose: whose.to_owned(), frames: frames.to_vec() })
+    };
+    let stacks = [stack("owned by", &phase.owner_stack), stack("blocked in", &phase.waiter_stack)];
+    stacks.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::unended;
 use super::words::percent;
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
-use crate::report::{records, Finding, FindingKind, Report};
+use crate::report::{has_only_sums, records, Finding, FindingKind, Report};
 use headway_model::DurationNs;
 
 /// Part of the active time of threads from which on its loss is a bottleneck.
@@ -146,8 +146,8 @@ fn not_recorded(settings: &[(String, String)]) -> Option<String> {
     let recorded = |event| records(settings, event);
     let is_known = settings.iter().any(|(name, _)| name == "events");
     let missing = match (recorded("monitor"), recorded("park")) {
-        // Pressure is of all locks, and contains waits.
-        _ if !is_known || recorded("pressure") => return None,
+        // Sums are of all locks.
+        _ if !is_known || has_only_sums(settings) => return None,
         (true, true) => return None,
         (true, false) => "Parks, and so locks and waits of `java.util.concurrent`, were not recorded",
         (false, true) => "Monitors (`synchronized` and `Object.wait`) were not recorded",

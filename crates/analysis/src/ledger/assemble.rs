@@ -24,6 +24,18 @@ impl Sums {
             }
         }
     }
+
+    fn get(&self, kind: EntryKind) -> u64 {
+        self.ns.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// So much of one entry is of another.
+    fn change(&mut self, from: EntryKind, to: EntryKind, ns: u64) {
+        self.add(to, ns, Quality::Exact);
+        if let Some(rest) = self.ns.get_mut(&from) {
+            *rest -= ns.min(*rest);
+        }
+    }
 }
 
 /// Who a thread is.
@@ -94,6 +106,9 @@ pub(crate) fn assemble(
         blocked += account.blocked;
         waited += account.waited;
     }
+    // Of which threads that was is not recorded.
+    let summed = analysis.only_summed_ns(range).min(sums.get(EntryKind::Unknown));
+    sums.change(EntryKind::Unknown, EntryKind::LockUnknown, summed);
     sums.add(EntryKind::WaitTime, analysis.accounts.slept, Quality::Exact);
     sums.add(EntryKind::Io, analysis.accounts.io, Quality::Exact);
     add_waits(analysis, classes, waited, &mut sums);

@@ -40,6 +40,12 @@ impl Recorded {
         self.windows.is_empty()
     }
 
+    /// Time that threads were blocked on locks in the windows that begin in a range.
+    pub fn acquiring_ns(&self, from: TimeNs, end: TimeNs) -> u64 {
+        let of_all = |window: &&PressureWindow| window.lock.is_none() && window.start >= from && window.start < end;
+        self.windows.iter().filter(of_all).map(|window| window.acquiring.0).sum()
+    }
+
     /// The windows of a range, joined to intervals of `interval` or, where the
     /// recorded ones are longer, as long as those. Windows that reach over an
     /// edge count where they begin.

@@ -4,9 +4,10 @@ use crate::arrival::Dice;
 use crate::simulation::{play, Play, Played};
 use crate::story;
 use headway_analysis::ledger::{EntryKind, Ledger, Quality};
+use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
-use headway_model::{DurationNs, Event, ThreadId, TimeNs};
+use headway_model::{DurationNs, Event, LockId, ThreadId, TimeNs};
 
 const MS: u64 = 1_000_000;
 
@@ -366,6 +367,43 @@ fn of_locks_that_were_not_recorded_the_verdict_says_nothing() {
     assert!(sampled("monitor,park,cpu", 30, 0)
         .verdict
         .ends_with("To see more, record with `-e lock,steal,cpu` (the default and CPU samples)."));
+}
+
+/// Sums of a second of two threads, which were blocked on a lock for so many milliseconds.
+fn summed(blocked_ms: u64, threads: Option<ThreadFilter>) -> Report {
+    let start = TimeNs(MS);
+    let mut recording = story::recording(start);
+    if let Event::Recording(recording) = &mut recording {
+        std::sync::Arc::make_mut(recording).settings.push(("events".into(), "pressure".into()));
+    }
+    let mut all = vec![recording, story::thread(1, "one"), story::thread(2, "two")];
+    all.push(story::lock(1, "java.lang.Object", 7, "Shop.lock"));
+    for lock in [LockId::NONE, LockId(1)] {
+        let (duration, acquiring) = (DurationNs(1_000 * MS), DurationNs(blocked_ms * MS));
+        let running = DurationNs(2_000 * MS);
+        all.push(Event::PressureWindow(PressureWindow { start, duration, lock, acquiring, running }));
+    }
+    let pressure = Some(PressureOptions::default());
+    analyse(&all, start + DurationNs(1_000 * MS), Options { pressure, threads, ..Options::default() })
+}
+
+#[test]
+fn sums_of_blocked_time_alone_are_not_taken_for_no_blocked_time() {
+    let report = summed(600, None);
+    let ns = |kind| report.ledger.ns(kind) / MS;
+    assert_eq!((ns(EntryKind::LockUnknown), ns(EntryKind::Unknown), report.ledger.unbalanced_ns), (600, 1_400, 0));
+    let said =
+        "Threads spent 30 % of the active thread time (600 ms of 2.00 s) blocked on `Shop.lock`. The recording has \
+                only sums (-e pressure). To see owners and waits, record with `-e lock,steal` (the default).";
+    assert_eq!(report.verdict, said);
+    assert!(report.findings[0].text.starts_with("Threads spent 600 ms (30 % of the active thread time) blocked on"));
+    let first = |report: Report| report.findings.into_iter().next().unwrap().text;
+    let little = first(summed(2, None));
+    assert_eq!(little, "Nothing stands out: threads were blocked on locks for 0.1 % of the active thread time.");
+    assert!(first(summed(0, None)).starts_with("No thread was blocked on a lock in 1.00 s"));
+    let of_one = summed(600, Some(ThreadFilter::new("one", |name| name == "one")));
+    assert_eq!(of_one.ledger.ns(EntryKind::LockUnknown), 0);
+    assert!(first(of_one).starts_with("The recording has only sums of blocked time, and these are of all threads"));
 }
 
 #[test]

@@ -427,8 +427,12 @@ impl Capture {
     /// not where short contentions are recorded as sums already, and not where CPU samples are wanted as often as was
     /// asked for.
     fn budget(&self) -> Option<f64> {
-        let can_be_less =
-            |feature: &Feature| feature.words().iter().any(|word| ["monitor", "park", "cpu", "wall"].contains(word));
+        // Beside another event, pressure means locks.
+        let is_alone = self.events.iter().all(|feature| *feature == Feature::Pressure);
+        let can_be_less = |feature: &Feature| match feature {
+            Feature::Pressure => !is_alone,
+            _ => feature.words().iter().any(|word| ["monitor", "park", "cpu", "wall"].contains(word)),
+        };
         let can_sample = self.events.is_empty() || self.events.iter().any(can_be_less);
         let has_wish = self.exact
             || self.experiments.is_some()
@@ -488,6 +492,7 @@ mod tests {
             of(Feature::Mounts),
             of(Feature::Cpu),
             of(Feature::Wall),
+            of(Feature::Pressure),
         ] {
             assert_eq!(percents(limited), Some(1.0));
         }
@@ -499,7 +504,8 @@ mod tests {
             Capture { park_floor: span, ..Capture::default() },
             Capture { sampling_window: span, ..Capture::default() },
             Capture { interval: span, ..Capture::default() },
-            of(Feature::Pressure),
+            Capture { events: vec![Feature::Pressure], ..Capture::default() },
+            Capture { events: vec![Feature::Steal], ..Capture::default() },
         ] {
             assert_eq!(percents(unlimited), None);
         }
