@@ -31,6 +31,8 @@ pub(crate) fn summarise(
 ) -> Report {
     let samples = analysis.samples.report(&analysis.names);
     let in_flight = in_flight(analysis, range, open);
+    let blocked_by = blocked_by_sampled_owners(analysis);
+    let owner_activity = analysis.owners.report(&analysis.names, &blocked_by);
     let aggregate = &analysis.aggregate;
     let counts = analysis.replays.monitors.counts();
     let parks = analysis.replays.parks.counts();
@@ -74,7 +76,7 @@ pub(crate) fn summarise(
         wait_chains: Vec::new(),
         pauses: analysis.replays.monitors.pauses().summary(range.from, range.to),
         samples,
-        owner_activity: analysis.owners.report(&analysis.names),
+        owner_activity,
         parks: analysis.parks.report(),
         virtual_threads: virtual_threads(analysis, range),
         ledger: Ledger::default(),
@@ -84,6 +86,24 @@ pub(crate) fn summarise(
         sampling: analysis.sampling(),
         recording,
     }
+}
+
+/// For how long sampled owners blocked others, by lock and the method that owned it; of a sampled recording, the part that
+/// was recorded one by one.
+fn blocked_by_sampled_owners(analysis: &mut Analysis) -> FxHashMap<(LockId, Option<NameId>), u64> {
+    let (locks, totals) = (analysis.owners.locks(), analysis.aggregate.totals());
+    let mut blocked = FxHashMap::default();
+    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
+        let ns = analysis.aggregate.held_ns(id);
+        if ns == 0 || holder.thread.is_none() || !locks.contains(&holder.lock) {
+            continue;
+        }
+        let path = analysis.names.holder_path(holder.chain, holder.frame);
+        let method = path.and_then(|path| analysis.names.acting_method(path));
+        let scale = totals.get(&holder.lock).map_or(1.0, LockTotals::recorded_scale);
+        *blocked.entry((holder.lock, method)).or_default() += (ns as f64 / scale).round() as u64;
+    }
+    blocked
 }
 
 /// How occupied carriers were is known only where it is known when they lived.

@@ -238,7 +238,7 @@ fn say_still_blocked(
 
 /// Threads that have no CPU take locks late: a finding about hand-offs names the one about CPUs.
 fn point_to_lack_of_cpus(findings: &mut [Finding]) {
-    let Some(place) = findings.iter().position(|one| one.kind == FindingKind::Environment) else { return };
+    let Some(place) = findings.iter().position(steal::is_lack_of_cpus) else { return };
     for late in findings.iter_mut().filter(|one| one.kind == FindingKind::HandOff) {
         late.text.push_str(&format!(
             " There were too few CPUs, which makes hand-offs longer. A woken thread that has no CPU yet counts here and \

@@ -250,11 +250,16 @@ impl Doings {
         suffice(self.covered(), self.samples, share(self.parked, self.ns))
     }
 
-    /// `Only 9 samples of `Web.priceSync` were taken while it blocked others: too few to say what it did.`
+    /// `While `Web.priceSync` blocked others, only 9 samples of it were taken (4.0 % of the time): too few to say what it
+    /// did.`
     pub fn too_few(&self, who: &str) -> Option<String> {
         let (samples, were) = (count(self.samples, "sample"), if self.samples == 1 { "was" } else { "were" });
         (self.samples > 0 && !self.suffice()).then(|| {
-            format!("Only {samples} of {who} {were} taken while it blocked others: too few to say what it did.")
+            let covered = percent(self.covered());
+            format!(
+                "While {who} blocked others, only {samples} of it {were} taken ({covered} of the time): too few to say what \
+                 it did."
+            )
         })
     }
 
@@ -500,7 +505,9 @@ mod tests {
         doings.add(doing("a.A.other a.A.serve").unwrap(), 20, 3);
         assert!(doings.text("`A.serve`").is_none() && doings.mostly("`A.serve`").is_none());
         assert!(doings.evidence().is_none());
-        let said = "Only 9 samples of `A.serve` were taken while it blocked others: too few to say what it did.";
+        let said =
+            "While `A.serve` blocked others, only 9 samples of it were taken (5.0 % of the time): too few to say what \
+                    it did.";
         assert_eq!(doings.too_few("`A.serve`").unwrap(), said);
         doings.samples = 20;
         let text = doings.text("`A.serve`").unwrap();

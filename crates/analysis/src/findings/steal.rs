@@ -19,6 +19,10 @@ const MOST: f64 = 0.5;
 const NAMED: f64 = 0.01;
 /// What the evidence calls the CPU time of other processes, where that is most of it.
 pub(super) const OTHERS: &str = "cpu-of-other-processes";
+/// What the evidence calls the time in which CPUs of the machine were idle, where that is much of it.
+const IDLE: &str = "cpu-idle";
+/// Part of the time of the machine's CPUs that is much of it: then there were enough.
+const MUCH: f64 = 0.25;
 /// The bar is not explained from this part of the finding on.
 const SHOWN: f64 = 0.9;
 /// A shorter time is no finding.
@@ -104,15 +108,18 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown);
     let users = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue);
     let others = users.and_then(most_had_by_others);
+    let idle = users.and_then(much_idle);
     let mut evidence = vec![Evidence::of(entry(cause), lacked_ns(totals), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
+    evidence.extend(users.zip(idle).map(|(users, part)| Evidence::exact(IDLE, users.idle_ns, Some(part))));
     let mut text = format!(
-        "{} waited {}{} for a CPU and ran for {}: {}",
+        "{} waited {}{} for a CPU and ran for {}{} {}",
         who(group),
         DurationNs(lacked_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
-        reason(cause, others.is_some(), steal.quota.as_ref()),
+        if idle.is_some() { "," } else { ":" },
+        idle.map_or_else(|| reason(cause, others.is_some(), steal.quota.as_ref()), although_idle),
     );
     if let Some(users) = users {
         let _ = write!(text, " {}", who_had_it(users, report.selection.reported.is_some()));
@@ -122,7 +129,10 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         true => "the whole recording".to_owned(),
         false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
     };
-    let mut details = vec![format!("{}; too few CPUs during {when}", in_parts(totals))];
+    let mut details = vec![match idle {
+        None => format!("{}; too few CPUs during {when}", in_parts(totals)),
+        Some(_) => format!("{}; threads waited for a CPU during {when}", in_parts(totals)),
+    }];
     details.extend(part.and_then(|_| less_in_bar(lacked_ns(totals), report)));
     Finding {
         kind: FindingKind::Environment,
@@ -201,6 +211,25 @@ fn affected_ns(steal: &StealReport) -> u64 {
 fn most_had_by_others(users: &CpuUsers) -> Option<f64> {
     let used = users.others_ns + users.process_ns();
     Some(share(users.others_ns, used)).filter(|part| *part >= MOST)
+}
+
+/// The part of the time of the machine's CPUs in which they were idle, where that is much.
+fn much_idle(users: &CpuUsers) -> Option<f64> {
+    let all = users.others_ns + users.process_ns() + users.idle_ns;
+    Some(share(users.idle_ns, all)).filter(|part| *part >= MUCH)
+}
+
+fn although_idle(part: f64) -> String {
+    format!(
+        "although the machine's CPUs were idle for {} of the time. Threads become ready at the same moments, or may not use \
+         all of these CPUs.",
+        percent(part)
+    )
+}
+
+/// True if the finding is that there were too few CPUs: much of the machine's CPU time was not idle.
+pub(super) fn is_lack_of_cpus(finding: &Finding) -> bool {
+    finding.kind == FindingKind::Environment && !finding.evidence.iter().any(|evidence| evidence.what == IDLE)
 }
 
 fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> String {

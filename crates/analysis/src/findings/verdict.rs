@@ -1,7 +1,7 @@
 //! What is wrong, in one sentence.
 
 use super::locks::within;
-use super::steal::OTHERS;
+use super::steal::{is_lack_of_cpus, OTHERS};
 use super::unended;
 use super::words::percent;
 use crate::aggregate::share;
@@ -181,7 +181,7 @@ fn with_lack_of_cpus(report: &Report, first: &Finding, said: String) -> String {
     let matters = |lack: &&Finding| {
         let is_due_to_it = first.kind == FindingKind::HandOff;
         let costs_as_much = is_lock_or_wait(first.kind) && share(lack.cost_ns, first.cost_ns) >= AS_MUCH;
-        lack.kind == FindingKind::Environment && (is_due_to_it || costs_as_much)
+        is_lack_of_cpus(lack) && (is_due_to_it || costs_as_much)
     };
     let Some(lack) = report.findings.iter().find(matters) else { return said };
     let how_long = match lack.share {

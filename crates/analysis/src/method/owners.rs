@@ -21,13 +21,13 @@ use super::rests::{Rest, Rests};
 use super::sample_report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
-use crate::aggregate::{clip, share, Range};
+use crate::aggregate::{share, Range};
 use crate::monitor::{Holder, Kind, OwnerSample, Slice, Stretch, StretchSink};
 use crate::names::{NameId, Names};
 use crate::report::UNKNOWN;
 use headway_model::event::{Sample, SampleState};
 use headway_model::{ChainId, DurationNs, Frame, FrameKind, LockId, ThreadId, TimeNs};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -57,7 +57,6 @@ impl Seen {
 struct Site {
     lock: LockId,
     method: Option<NameId>,
-    blocked_ns: u64,
     /// Samples of the owner with the lock, each once.
     taken: u64,
     /// Samples of the owner's thread whose stack lacks the frame that held the lock.
@@ -187,10 +186,6 @@ impl Owners {
     ) {
         let Some((from, to)) = range.clip(slice.start, slice.start + slice.duration) else { return };
         let site = self.site(holder, names);
-        if let Some(site) = self.sites.get_mut(&site) {
-            // As everywhere, a pause of the VM is not the owner's.
-            site.blocked_ns += clip(slice, range).map_or(0, |part| part.split(false).0.duration);
-        }
         if slice.is_drawn() {
             return; // others had the lock in it, too
         }
@@ -273,14 +268,7 @@ impl Owners {
         let lock = self.tree.below(ROOT, Step::Lock(holder.lock), FrameKind::default());
         let step = method.map_or(Step::Unknown, |method| Step::Call(method, 0));
         let site = self.tree.below(lock, step, FrameKind::default());
-        self.sites.entry(site).or_insert(Site {
-            lock: holder.lock,
-            method,
-            blocked_ns: 0,
-            taken: 0,
-            outside: 0,
-            parked_ns: 0,
-        });
+        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, taken: 0, outside: 0, parked_ns: 0 });
         site
     }
 
@@ -307,9 +295,14 @@ impl Owners {
         place
     }
 
+    /// The locks whose owners were sampled.
+    pub fn locks(&self) -> FxHashSet<LockId> {
+        self.sites.values().map(|site| site.lock).collect()
+    }
+
     /// What owners did, by lock and method that held it, most blocked time
-    /// first.
-    pub fn report(&self, names: &Names) -> Vec<OwnerActivity> {
+    /// first. `blocked` is for how long each of these blocked others.
+    pub fn report(&self, names: &Names, blocked: &FxHashMap<(LockId, Option<NameId>), u64>) -> Vec<OwnerActivity> {
         let lanes = lanes(if self.waiting_seen() { Measure::Wall } else { Measure::Cpu }, self.has_runnable);
         let (tree, places) = self.tree.to_call_tree(lanes, names);
         let (waiting, waiting_places) = self.tree.to_call_tree(&[lane(SampleState::Waiting)], names);
@@ -326,11 +319,11 @@ impl Owners {
                     .method
                     .and_then(|method| names.method_name(method))
                     .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone());
-                activity.blocked_ns = totals.blocked_ns;
+                activity.blocked_ns = blocked.get(&(totals.lock, totals.method)).copied().unwrap_or(0);
                 activity.samples_taken = totals.taken;
                 activity.outside_samples = totals.outside;
                 activity.parked_ns = totals.parked_ns;
-                activity.coverage = share(activity.sampled_ns, totals.blocked_ns).min(1.0);
+                activity.coverage = share(activity.sampled_ns, activity.blocked_ns).min(1.0);
                 activity.waiting_ns = waited.map_or(0, |context| context.total.ns);
                 Some(activity)
             })

@@ -389,6 +389,11 @@ const TRUNCATED: u64 = 5004;
 /// A picture of threads and locks in which T1's exits are in `rebuild`, with
 /// samples of T1 (in ms, with their chain).
 fn owners(picture: &str, of_t1: &[(usize, u64)], options: Options) -> Report {
+    owners_from(0, picture, of_t1, options)
+}
+
+/// The same, where nothing was sampled before `first`, when all before it is complete.
+fn owners_from(first: usize, picture: &str, of_t1: &[(usize, u64)], options: Options) -> Report {
     let picture = draw(picture);
     let mut analysis = Analysis::new(options);
     let mut feed = |event: &Event| analysis.feed(event);
@@ -407,12 +412,15 @@ fn owners(picture: &str, of_t1: &[(usize, u64)], options: Options) -> Report {
         |method, line| Frame { method: MethodId(method), bci: 0, line, kind: FrameKind::Compiled, approximate: false };
     let truncated = CallChain { frames: vec![frame(SORT, 31), frame(REBUILD, 12)], truncated: true };
     feed(&Event::Chain(Arc::new(ChainDef { id: ChainId(TRUNCATED), chain: truncated })));
-    for (column, chain) in of_t1 {
-        let (time, thread) = (at(*column) + DurationNs(MS / 2), thread_id(0));
-        let (state, weight) = (SampleState::Java, DurationNs(MS));
-        feed(&Event::Sample(Sample { time, thread, chain: ChainId(*chain), state, weight, cpu: None }));
-    }
+    let mut samples = Some(of_t1);
     for event in &picture.events {
+        let begins = event.time().is_none_or(|time| time >= at(first));
+        for (column, chain) in samples.take_if(|_| begins).into_iter().flatten() {
+            feed(&Event::Watermark(at(first)));
+            let (time, thread) = (at(*column) + DurationNs(MS / 2), thread_id(0));
+            let (state, weight) = (SampleState::Java, DurationNs(MS));
+            feed(&Event::Sample(Sample { time, thread, chain: ChainId(*chain), state, weight, cpu: None }));
+        }
         match event {
             Event::MonitorExit(e) => feed(&chain(e.chain.0, &[(REBUILD, 15), (RUN, 3)])),
             Event::MonitorEnter(e) => feed(&chain(e.chain.0, &[(SELL, 9), (RUN, 3)])),
@@ -439,6 +447,18 @@ const TWO_WAIT: &str = "
     T2:   a~~~~~~~[a]
     T3:      a~~~~~~~[a]
 ";
+
+#[test]
+fn time_for_which_an_owner_blocked_others_before_it_was_sampled_is_in_what_samples_cover() {
+    let twice = "
+        T1: [a...]           [a.......]
+        T2:   a~~~[a]          a~~~~~~~[a]
+    ";
+    let report = owners_from(15, twice, &[(25, SORTING)], Options::default());
+    let activity = only(&report);
+    assert_eq!((activity.blocked_ns, activity.sampled_ns), (10 * MS, MS), "3 ms of it before the first sample");
+    assert_eq!(activity.coverage, 0.1);
+}
 
 #[test]
 fn samples_of_the_owner_are_weighed_once_per_blocked_thread() {

@@ -37,6 +37,7 @@ struct Second<'a> {
     threads: &'a [(ThreadId, u64, u64)],
     process: u64,
     machine: (u64, u64),
+    idle: u64,
     accounting: StealAccounting,
     throttled: u64,
 }
@@ -68,7 +69,7 @@ impl Second<'_> {
             cpu: None,
             busy: DurationNs(self.machine.0 * MS),
             stolen: DurationNs(self.machine.1 * MS),
-            idle: DurationNs(0),
+            idle: DurationNs(self.idle * MS),
             accounting: self.accounting,
         }));
         events
@@ -77,7 +78,15 @@ impl Second<'_> {
 
 fn second(number: u64, threads: &[(ThreadId, u64, u64)]) -> Second<'_> {
     let process = threads.iter().map(|(_, cpu, _)| cpu).sum();
-    Second { number, threads, process, machine: (process, 0), accounting: StealAccounting::LeftOut, throttled: 0 }
+    Second {
+        number,
+        threads,
+        process,
+        machine: (process, 0),
+        idle: 0,
+        accounting: StealAccounting::LeftOut,
+        throttled: 0,
+    }
 }
 
 fn report(events: &[Event], options: Options) -> Report {
@@ -498,6 +507,24 @@ fn each_cause_has_its_words() {
         "for a CPU and ran for 500 ms: more threads were ready than there are CPUs. CPU time used on the machine: ";
     assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
+}
+
+/// As of a process that may use one CPU of two.
+#[test]
+fn beside_idle_cpus_it_is_not_said_that_there_were_too_few() {
+    let threads = [(WORKER, 700, 300), (OTHER, 200, 600)];
+    let of_idle = |idle| report(&Second { idle, ..second(0, &threads) }.events(), Options::default());
+    let said = of_idle(900);
+    let text = &said.findings[0].text;
+    assert!(
+        text.contains(", although the machine's CPUs were idle for 50 % of the time. Threads become ready"),
+        "{text}"
+    );
+    assert!(said.findings[0].details[0].ends_with("; threads waited for a CPU during the whole recording"));
+    assert!(said.verdict.contains("waiting for a CPU"), "{}", said.verdict);
+    let busy = &of_idle(200).findings[0];
+    assert!(busy.text.contains("more threads were ready than there are CPUs"), "{}", busy.text);
+    assert!(busy.details[0].ends_with("; too few CPUs during the whole recording"), "{:?}", busy.details);
 }
 
 #[test]
