@@ -93,15 +93,14 @@ pub(crate) fn summarise(
 fn blocked_by_sampled_owners(analysis: &mut Analysis) -> FxHashMap<(LockId, Option<NameId>), u64> {
     let (locks, totals) = (analysis.owners.locks(), analysis.aggregate.totals());
     let mut blocked = FxHashMap::default();
-    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
+    for (id, owner) in analysis.replays.monitors.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
-        if ns == 0 || holder.thread.is_none() || !locks.contains(&holder.lock) {
+        if ns == 0 || owner.thread.is_none() || !locks.contains(&owner.lock) {
             continue;
         }
-        let path = analysis.names.holder_path(holder.chain, holder.frame);
-        let method = path.and_then(|path| analysis.names.acting_method(path));
-        let scale = totals.get(&holder.lock).map_or(1.0, LockTotals::recorded_scale);
-        *blocked.entry((holder.lock, method)).or_default() += (ns as f64 / scale).round() as u64;
+        let method = owner.method(&mut analysis.names);
+        let scale = totals.get(&owner.lock).map_or(1.0, LockTotals::recorded_scale);
+        *blocked.entry((owner.lock, method)).or_default() += (ns as f64 / scale).round() as u64;
     }
     blocked
 }

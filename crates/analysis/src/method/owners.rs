@@ -264,7 +264,7 @@ impl Owners {
 
     /// The context of a lock and of the method that held it.
     fn site(&mut self, holder: Holder, names: &mut Names) -> u32 {
-        let method = names.holder_path(holder.chain, holder.frame).and_then(|path| names.acting_method(path));
+        let method = holder.method(names);
         let lock = self.tree.below(ROOT, Step::Lock(holder.lock), FrameKind::default());
         let step = method.map_or(Step::Unknown, |method| Step::Call(method, 0));
         let site = self.tree.below(lock, step, FrameKind::default());

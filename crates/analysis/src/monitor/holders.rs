@@ -1,5 +1,6 @@
 //! Who held a lock: interned, so that a slice carries four bytes.
 
+use crate::names::{NameId, Names};
 use crate::numbering::Numbering;
 use headway_model::{ChainId, LockId, ThreadId};
 
@@ -48,6 +49,11 @@ impl Holder {
     /// A thread whose chain is not known.
     pub const fn thread(lock: LockId, thread: ThreadId) -> Holder {
         Holder { lock, thread, chain: ChainId::NONE, frame: 0, approximate: false }
+    }
+
+    /// The method that owned the lock; `None` if its call stack is not known.
+    pub(crate) fn method(&self, names: &mut Names) -> Option<NameId> {
+        names.holder_path(self.chain, self.frame).and_then(|path| names.acting_method(path))
     }
 }
 
