@@ -6,9 +6,9 @@ mod enders;
 
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
-use super::others::{begun_by, woken_by, Others, Whose};
+use super::others::{woken_by, Others, Whose};
 use super::seen::{Doing, Doings, OFTEN};
-use super::words::{begun, code, count, grouped, is_group, percent};
+use super::words::{begun, code, count, grouped, percent, Who};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
@@ -188,7 +188,7 @@ pub(super) fn of_owner(
     let awaited = group.what_for(names);
     let by = group.ended_by_group();
     let most = ranked(&by, |ns| *ns).first().filter(|(_, ns)| share(**ns, group.total) >= MOST_OF).copied();
-    let ended = most.map(|(by, _)| format!("{} ended these waits.", begun_by(&code(&names.group_or_thread(*by)))));
+    let ended = most.map(|(by, _)| format!("{} ended these waits.", named(*by, names).begun()));
     Some(OfOwner {
         waited: format!("in {} for {awaited}", code(&short(*method, names))),
         did: others.as_ref().and_then(Others::text).or_else(|| ended.clone()),
@@ -404,6 +404,10 @@ impl Group {
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
             }
+            (EntryKind::WaitTime, Synchronizer::Monitor) => "time to pass (`Object.wait` with a limit)".to_owned(),
+            (EntryKind::WaitTime, Synchronizer::Condition) => {
+                "time to pass (`Condition.await` with a limit)".to_owned()
+            }
             (_, Synchronizer::Monitor) => "a notify (`Object.wait`)".to_owned(),
             (EntryKind::WaitTime, Synchronizer::Other) => "time to pass (`LockSupport.parkNanos`)".to_owned(),
             _ => words.to_owned(),
@@ -472,10 +476,10 @@ impl Group {
         let is_other = others.own.is_none() && others.groups.iter().all(|group| !own.contains(names.text(*group)));
         others.doings.compare_with(self.longest_ns());
         let is_known = is_other && idle.is_of_many(&others.groups) && others.doings.are_of_half();
-        let name = code(&names.group_or_thread(helper));
-        let woken_by = others.who.clone();
+        let name = named(helper, names);
+        let woken_by = others.who.name.clone();
         others.helper = Some(name.clone());
-        is_known.then_some((others, Helper { name, woken_by, wakers: Vec::new() }))
+        is_known.then_some((others, Helper { name: name.name, woken_by, wakers: Vec::new() }))
     }
 
     /// How long the thread waited that waited longest: together they did for no less.
@@ -639,8 +643,11 @@ impl Group {
         if among.is_some() {
             doings.are_part(part);
         }
-        let who = if own.is_some() { names.text(most).to_owned() } else { names.group_or_thread(most) };
-        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, helper: None })
+        let who = match own {
+            Some(_) => Who::group(names.text(most), names.is_several(most)),
+            None => named(most, names),
+        };
+        Some(Others { doings, who, own, groups, among, is_seldom, helper: None })
     }
 
     /// The group of which most was seen; one that ended many of the waits, if there is one.
@@ -728,6 +735,11 @@ impl Group {
         let wakes = wakes.filter(|_| is_other).map(|frames| stack("ended by", frames));
         waits.into_iter().chain(wakes).collect()
     }
+}
+
+/// A group of threads, or the only thread of it that is known.
+fn named(group: TextId, names: &Names) -> Who {
+    Who::group(&names.group_or_thread(group), names.is_several(group))
 }
 
 /// Where only threads of this group wait for work.

@@ -23,7 +23,7 @@ impl Group {
         let worked = share(seen_ns, self.longest_ns());
         // A single thread may finish what many wait for at once.
         (is_known && worked >= SEVERAL && waited >= SEVERAL * worked).then(|| {
-            let (worked, who) = (digits(worked), &others.who);
+            let (worked, who) = (digits(worked), &others.who.name);
             let waiters = count(self.threads.len() as u64, "thread");
             format!("On average, only {worked} threads {who} were at work at a time; {waiters} waited for them.")
         })
@@ -51,15 +51,15 @@ impl Group {
         let all: u64 = waits.values().map(|group| group.total).sum();
         let threads: FxHashSet<ThreadId> = waits.values().flat_map(|group| group.threads.keys().copied()).collect();
         let who = match threads.len() {
-            1 => code(&names.group_or_thread(ender)),
-            _ => code(names.text(ender)),
+            1 => named(ender, names),
+            n => Who::group(names.text(ender), n > 1),
         };
         let life = lives_of(threads.into_iter(), (lives.threads, names), (lives.active_ns, lives.range));
         let ((method, _), most) = ranked(&waits, |group| group.total).first().copied()?;
-        let themselves = if is_group(&who) { "themselves" } else { "itself" };
+        let themselves = if who.are_several() { "themselves" } else { "itself" };
         (share(all, life) >= MOST_OF && share(most.total, all) >= MOST_OF).then(|| {
             let (place, awaited) = (code(&short(*method, names)), most.what_for(names));
-            format!("{} mostly waited {themselves}, in {place} for {awaited}.", begun_by(&who))
+            format!("{} mostly waited {themselves}, in {place} for {awaited}.", who.begun())
         })
     }
 }

@@ -190,3 +190,27 @@ fn how_few_work_for_how_many_is_said() {
     assert!(said(2).ends_with(few), "{}", said(2));
     assert!(said(6).ends_with("mostly in `Socket.read`."), "{}", said(6));
 }
+
+/// Eight workers have one name, as those of a factory that nobody asked for numbers.
+#[test]
+fn threads_with_one_name_are_several() {
+    let said = |names: [&str; 2]| {
+        let waits = "j.CompletableFuture.get com.acme.Prices.serve java.lang.Thread.run";
+        let wakes = "j.CompletableFuture.complete com.acme.Client.call java.lang.Thread.run";
+        let mut waiting = Waiting::new(waits, wakes);
+        waiting.events.extend([21, 22].into_iter().zip(names).map(|(id, name)| thread(id, name)));
+        for round in 0..5 {
+            (1..=2).for_each(|waiter| waiting.wait(waiter, round * 190, round * 190 + 180, Some(20 + waiter)));
+        }
+        let reads = "java.net.Socket.read com.acme.Client.call java.lang.Thread.run";
+        defined(&mut waiting, &[(7, reads)]);
+        for look in 0..45 {
+            (0..2).for_each(|worker| seen(&mut waiting, 21 + worker, 20 + 20 * look, 7));
+        }
+        let report = waiting.report();
+        format!("{}\n{}", report.verdict, report.findings[0].text)
+    };
+    let same = said(["worker", "worker"]);
+    assert!(same.contains("Meanwhile, threads `worker` were mostly in `Socket.read`."), "{same}");
+    assert!(same.contains("threads `worker` were in `Socket.read`"), "{same}");
+}
