@@ -172,7 +172,8 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     if stack.is_service || (idle && may_be && (rendezvous || !for_one_thing)) {
         return EntryKind::WaitWork;
     }
-    match ends_by_time {
+    // Who gives up after some time waited for what it did not get.
+    match ends_by_time && !site.synchronizer.is_of_others() {
         true => EntryKind::WaitTime,
         false => EntryKind::WaitResult,
     }
