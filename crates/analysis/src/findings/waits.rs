@@ -3,6 +3,7 @@
 //! are left out.
 
 mod enders;
+mod lives;
 
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
@@ -23,6 +24,7 @@ use crate::threads::Threads;
 use crate::wait_class::is_giving;
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
+pub(super) use lives::Lives;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -73,14 +75,6 @@ impl Ended {
     }
 }
 
-/// When threads lived, within the report's range.
-struct Lives<'a> {
-    threads: &'a Threads,
-    range: Range,
-    /// The active thread time; 0 where it is not known.
-    active_ns: u64,
-}
-
 /// Findings about `Object.wait`, and about parks that acquire no lock; without
 /// those that `told` methods are the subject of already.
 pub(super) fn find(
@@ -90,7 +84,7 @@ pub(super) fn find(
     told: &[NameId],
 ) -> Vec<Finding> {
     let names = &analysis.names;
-    let lives = Lives { threads: &analysis.threads, range, active_ns };
+    let lives = Lives::new(analysis, (active_ns, range));
     let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
     for (place, site) in analysis.waits.sites().iter().enumerate() {
         let Some(method) = site.method else { continue };
@@ -128,7 +122,12 @@ pub(super) struct SeenIn {
 }
 
 /// `whose` it was if threads of one group wait for each other.
-pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer, whose: Whose) -> SeenIn {
+pub(super) fn seen_in(
+    analysis: &Analysis,
+    (method, synchronizer): (NameId, Synchronizer),
+    whose: Whose,
+    lives: &Lives<'_>,
+) -> SeenIn {
     let mut group = Group::default();
     let sites = analysis.waits.sites().iter();
     for site in sites.filter(|site| site.method == Some(method) && site.synchronizer == synchronizer) {
@@ -137,8 +136,12 @@ pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchro
     }
     let names = &analysis.names;
     let others = group.seen(names, &group.enders(), whose);
-    let did = others.as_ref().and_then(Others::text);
-    let gist = group.gist(method, others.as_ref(), names);
+    let mut did = others.as_ref().and_then(Others::text);
+    let mut gist = group.gist(method, others.as_ref(), names);
+    if let Some(few) = others.as_ref().and_then(|others| group.few_at_work(others, analysis, lives)) {
+        gist.add(&few);
+        did = did.map(|did| format!("{did} {few}"));
+    }
     SeenIn { did, gist, stacks: group.stacks(names), called: group.called(names) }
 }
 
@@ -259,7 +262,7 @@ impl Group {
         lives: &Lives<'_>,
     ) -> Option<Finding> {
         let names = &analysis.names;
-        let life = lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range));
+        let life = self.life_ns(lives, names);
         // One thread that waits for time keeps to a schedule.
         let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
         if share(self.total, life) < OF_LIFE || keeps_to_a_schedule {
@@ -277,13 +280,16 @@ impl Group {
             of_active(part),
             code(&short(method, names)),
             self.what_for(names),
-            self.outcome(method, names, woken.as_ref(), did.is_some()),
+            self.outcome(method, names, (woken.as_ref(), lives), did.is_some()),
         );
         if let Some(did) = &did {
             text = format!("{text} {did}");
         }
         let mut gist = self.gist(method, others.as_ref(), names);
-        if let Some(few) = others.as_ref().and_then(|others| self.few_at_work(others, analysis, life)) {
+        let who_works = |others: &Others| {
+            self.few_at_work(others, analysis, lives).or_else(|| self.only_busy(others, analysis, lives))
+        };
+        if let Some(few) = others.as_ref().and_then(who_works) {
             text = format!("{text} {few}");
             gist.add(&few);
         }
@@ -292,7 +298,10 @@ impl Group {
             gist.add(&waited);
         }
         if self.in_flight == self.count {
-            gist.add("None of these waits ended during the recording.");
+            gist.add(&match self.nothing_returned(lives) {
+                Some(none) => none,
+                None => "None of these waits ended during the recording.".to_owned(),
+            });
             let waits_for_result = self.entry == EntryKind::WaitResult;
             let path = self.path().filter(|_| waits_for_result);
             let pool =
@@ -487,7 +496,13 @@ impl Group {
         self.threads.values().copied().max().unwrap_or_default()
     }
 
-    fn outcome(&self, method: NameId, names: &Names, woken: Option<&Helper>, is_seen: bool) -> String {
+    fn outcome(
+        &self,
+        method: NameId,
+        names: &Names,
+        (woken, lives): (Option<&Helper>, &Lives<'_>),
+        is_seen: bool,
+    ) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let were = if self.count == 1 { "was" } else { "were" };
         let mut text = format!("There {were} {}, mean {mean}", count(self.count, "wait"));
@@ -519,6 +534,9 @@ impl Group {
         let in_flight = share(self.in_flight_ns, self.total);
         if self.in_flight == self.count {
             text += ". None of them ended during the recording";
+            if let Some(none) = self.nothing_returned(lives) {
+                text += &format!(". {}", none.trim_end_matches('.'));
+            }
         } else if in_flight >= IN_FLIGHT {
             text += &format!(
                 ". {} of the time belongs to waits that had not ended when the recording ended",

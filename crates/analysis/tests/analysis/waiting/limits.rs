@@ -34,3 +34,48 @@ fn who_gives_up_waiting_for_a_result_waited_for_it() {
     );
     assert_eq!(report.ledger.ns(EntryKind::WaitTime), 3_600 * MS);
 }
+
+/// All permits, or all connections, were taken before the recording began, and none comes back.
+#[test]
+fn that_nothing_is_returned_during_the_recording_is_said() {
+    let begins = |from: u64| {
+        let takes =
+            "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park AQS.acquire AQS.acquireShared j.Semaphore.acquire com.acme.Gate.pass \
+                     com.acme.Server.run java.lang.Thread.run";
+        let mut waiting = Waiting::new(POOL, RETURN);
+        defined(&mut waiting, &[(4, takes)]);
+        waiting.events.push(lock(5, "java.util.concurrent.Semaphore$NonfairSync", 5, ""));
+        for waiter in 1..=8 {
+            let (time, thread, seq) = (at(from), ThreadId(waiter), waiting.next());
+            let begin = ParkBegin { time, thread, seq, chain: ChainId(4), blocker: LockId(5), ..ParkBegin::default() };
+            waiting.events.push(Event::ParkBegin(begin));
+        }
+        waiting.report()
+    };
+    let none = "They all began before the recording, and in its 1.00 s nothing that these threads wait for was returned: those \
+                that took it may have kept it.";
+    let report = begins(0);
+    assert!(report.verdict.ends_with(none), "{}", report.verdict);
+    assert!(
+        report.findings[0].text.contains(&format!("None of them ended during the recording. {none}")),
+        "{}",
+        report.findings[0].text
+    );
+    let later = begins(100);
+    assert!(later.verdict.ends_with("None of these waits ended during the recording."), "{}", later.verdict);
+}
+
+/// What few threads did in a moment is not what is wrong where all others never woke.
+#[test]
+fn where_nearly_no_thread_is_active_those_that_nobody_woke_are_what_is_said() {
+    let mut waiting = Waiting::new("j.ArrayBlockingQueue.take com.acme.Server.run java.lang.Thread.run", RETURN);
+    for waiter in 1..=8 {
+        let (time, thread, seq) = (at(1), ThreadId(waiter), waiting.next());
+        let begin = ParkBegin { time, thread, seq, chain: ChainId(1), blocker: LockId(1), ..ParkBegin::default() };
+        waiting.events.push(Event::ParkBegin(begin));
+    }
+    waiting.events.push(Event::ThreadEnd(ThreadPoint { time: at(5), thread: ThreadId(9) }));
+    let said = "Nearly no thread was active: 13.0 ms of 8.01 s together. 8 threads `exec-*` were in `Server.run` all the time: \
+                idle, or nobody woke them.";
+    assert_eq!(waiting.report().verdict, said);
+}
