@@ -21,7 +21,7 @@ use crate::report::{Evidence, Finding, FindingKind, FindingStack};
 use crate::returned::{had, in_common, Returned};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
-use crate::wait_class::is_giving;
+use crate::wait_class::{is_giving, is_join};
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
 pub(super) use lives::Lives;
@@ -297,6 +297,9 @@ impl Group {
             text = format!("{text} {waited}");
             gist.add(&waited);
         }
+        if self.timed_out == self.count && self.entry == EntryKind::WaitResult {
+            gist.add("Each of these waits reached its time limit.");
+        }
         if self.in_flight == self.count {
             gist.add(&match self.nothing_returned(lives) {
                 Some(none) => none,
@@ -412,6 +415,9 @@ impl Group {
             (EntryKind::WaitPermit, _) if !self.ended_by_own(names) => format!("a permit or a pooled object ({words})"),
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
+            }
+            (_, Synchronizer::Monitor) if self.path().is_some_and(|path| is_join(path, names)) => {
+                format!("{} (`Thread.join`)", Synchronizer::Join.words())
             }
             (EntryKind::WaitTime, Synchronizer::Monitor) => "time to pass (`Object.wait` with a limit)".to_owned(),
             (EntryKind::WaitTime, Synchronizer::Condition) => {

@@ -33,8 +33,11 @@ impl Group {
             let is_all =
                 all.iter().all(|(_, life)| is_nearly_all(*life, range_ns)) && worked >= ALONE * all.len() as f64;
             if is_all {
-                let all = count(all.len() as u64, "thread");
-                return format!("All {all} {who} were busy nearly all the time; {waiters} waited for them.");
+                let all = match all.len() {
+                    2 => "Both threads".to_owned(),
+                    n => format!("All {}", count(n as u64, "thread")),
+                };
+                return format!("{all} {who} were busy nearly all the time; {waiters} waited for them.");
             }
             let worked = digits(worked);
             format!("On average, only {worked} threads {who} were at work at a time; {waiters} waited for them.")

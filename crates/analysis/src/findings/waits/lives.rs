@@ -49,7 +49,7 @@ impl Group {
         let lasted = are_all && self.threads.values().all(|ns| share(*ns, range_ns) >= ALL_THE_TIME);
         (lasted && self.entry == EntryKind::WaitPermit).then(|| {
             format!(
-                "They all began before the recording, and in its {} nothing that these threads wait for was returned: \
+                "These waits all began before the recording, and in its {} nothing that these threads wait for was returned: \
                  those that took it may have kept it.",
                 DurationNs(range_ns)
             )

@@ -22,6 +22,8 @@ fn who_gives_up_waiting_for_a_result_waited_for_it() {
         let text = &report.findings[0].text;
         assert!(text.contains(words), "{text}");
         assert!(!text.contains("time to pass"), "{text}");
+        let all = "Each of these waits reached its time limit.";
+        assert!(report.verdict.contains(all), "{}", report.verdict);
         assert_eq!((report.ledger.ns(EntryKind::WaitTime), report.ledger.ns(EntryKind::WaitResult)), (0, 3_480 * MS));
     }
     let mut polls = Waiting::new(&format!("AQS$ConditionObject.await {deep}"), RETURN);
@@ -52,7 +54,7 @@ fn that_nothing_is_returned_during_the_recording_is_said() {
         }
         waiting.report()
     };
-    let none = "They all began before the recording, and in its 1.00 s nothing that these threads wait for was returned: those \
+    let none = "These waits all began before the recording, and in its 1.00 s nothing that these threads wait for was returned: those \
                 that took it may have kept it.";
     let report = begins(0);
     assert!(report.verdict.ends_with(none), "{}", report.verdict);
@@ -78,4 +80,31 @@ fn where_nearly_no_thread_is_active_those_that_nobody_woke_are_what_is_said() {
     let said = "Nearly no thread was active: 13.0 ms of 8.01 s together. 8 threads `exec-*` were in `Server.run` all the time: \
                 idle, or nobody woke them.";
     assert_eq!(waiting.report().verdict, said);
+}
+
+/// Requests start a thread for each piece of work and wait for its end; a program's main thread waits for its threads.
+#[test]
+fn who_starts_a_thread_for_each_piece_of_work_waits_for_its_end() {
+    let joins = |threads: u64| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        let stack = "java.lang.Object.wait0 java.lang.Object.wait java.lang.Thread.join com.acme.Orders.convert \
+                     com.acme.Orders.handle com.acme.Server.serve com.acme.Server.run java.lang.Thread.run";
+        let mut naming = Naming::new();
+        naming.chain(4, stack, 1);
+        waiting.events.extend(naming.events.into_iter().map(|event| renumbered(event, 3_000)));
+        for (round, waiter) in (0..10).flat_map(|round| (1..=threads).map(move |waiter| (round, waiter))) {
+            let (thread, chain, lock, seq) = (ThreadId(waiter), ChainId(4), LockId(2), Seq::NONE);
+            let (start, time, timeout) = (at(100 * round), at(100 * round + 90), DurationNs(0));
+            waiting.events.push(Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout }));
+            let (outcome, notifier) = (WaitOutcome::Notified, ThreadId::NONE);
+            let over = MonitorWaited { time, start, thread, lock, seq, chain, timeout, outcome, notifier };
+            waiting.events.push(Event::MonitorWaited(over));
+        }
+        waiting.report()
+    };
+    let of_requests = joins(4);
+    assert_eq!((only(&of_requests).entry, only(&of_requests).idle), (EntryKind::WaitResult, false));
+    let text = &about_waiting(&of_requests).text;
+    assert!(text.contains("for a thread's end (`Thread.join`)"), "{text}");
+    assert!(only(&joins(1)).idle);
 }
