@@ -172,7 +172,9 @@ impl Analysis {
                 self.acts(e.thread, e.time);
             }
             Event::MonitorExit(e) => {
-                self.acts(e.thread, e.time);
+                if !self.waits.is_release(e) {
+                    self.acts(e.thread, e.time);
+                }
                 self.waits.left(e);
             }
             Event::MonitorNotify(e) => {

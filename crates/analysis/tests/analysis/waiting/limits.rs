@@ -108,3 +108,33 @@ fn who_starts_a_thread_for_each_piece_of_work_waits_for_its_end() {
     assert!(text.contains("for a thread's end (`Thread.join`)"), "{text}");
     assert!(only(&joins(1)).idle);
 }
+
+/// A wait that nobody ends: its own release of the monitor, on which others were blocked, is recorded after its begin.
+#[test]
+fn a_wait_goes_on_after_it_released_a_contended_monitor() {
+    let waits_after = |exits: u64| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        for waiter in 1..=4 {
+            let (thread, lock, chain, timeout) = (ThreadId(waiter), LockId(2), ChainId(3), DurationNs(0));
+            let (time, seq) = (at(100), waiting.next());
+            waiting.events.push(Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout }));
+            for exit in 1..=exits {
+                let (time, seq) = (at(100 + exit), waiting.next());
+                waiting.events.push(Event::MonitorExit(MonitorExit {
+                    time,
+                    thread,
+                    lock,
+                    seq,
+                    chain,
+                    ..Default::default()
+                }));
+            }
+        }
+        let waits = waiting.report().waits;
+        waits.iter().map(|site| (site.in_flight, site.total_ns / MS)).next()
+    };
+    assert_eq!(waits_after(0), Some((4, 3_600)));
+    assert_eq!(waits_after(1), Some((4, 3_600)));
+    // The end of the wait was dropped.
+    assert_eq!(waits_after(2), None);
+}
