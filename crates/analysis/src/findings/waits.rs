@@ -300,11 +300,10 @@ impl Group {
         if self.timed_out == self.count && self.entry == EntryKind::WaitResult {
             gist.add("Each of these waits reached its time limit.");
         }
+        if let Some(unended) = self.unended(lives) {
+            gist.add(&unended);
+        }
         if self.in_flight == self.count {
-            gist.add(&match self.nothing_returned(lives) {
-                Some(none) => none,
-                None => "None of these waits ended during the recording.".to_owned(),
-            });
             let waits_for_result = self.entry == EntryKind::WaitResult;
             let path = self.path().filter(|_| waits_for_result);
             let pool =

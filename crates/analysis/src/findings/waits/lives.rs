@@ -39,6 +39,23 @@ impl Group {
         lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range))
     }
 
+    /// For the verdict: that nearly all of the waiting is that of waits which nobody ended.
+    pub(super) fn unended(&self, lives: &Lives<'_>) -> Option<String> {
+        let part = share(self.in_flight_ns, self.total);
+        match self.in_flight == self.count {
+            true => Some(
+                self.nothing_returned(lives)
+                    .unwrap_or_else(|| "None of these waits ended during the recording.".to_owned()),
+            ),
+            false => (part >= ALONE).then(|| {
+                format!(
+                    "{} of that time belongs to waits that had not ended when the recording ended.",
+                    begun(&percent(part))
+                )
+            }),
+        }
+    }
+
     /// That no permit or pooled object came back, where threads waited for one from the begin of the recording to its end.
     pub(super) fn nothing_returned(&self, lives: &Lives<'_>) -> Option<String> {
         /// Waits that are known at the begin of the recording begin a moment later.

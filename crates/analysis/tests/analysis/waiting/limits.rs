@@ -40,13 +40,22 @@ fn who_gives_up_waiting_for_a_result_waited_for_it() {
 /// All permits, or all connections, were taken before the recording began, and none comes back.
 #[test]
 fn that_nothing_is_returned_during_the_recording_is_said() {
-    let begins = |from: u64| {
+    let begins = |from: u64, before: bool| {
         let takes =
             "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park AQS.acquire AQS.acquireShared j.Semaphore.acquire com.acme.Gate.pass \
                      com.acme.Server.run java.lang.Thread.run";
         let mut waiting = Waiting::new(POOL, RETURN);
         defined(&mut waiting, &[(4, takes)]);
         waiting.events.push(lock(5, "java.util.concurrent.Semaphore$NonfairSync", 5, ""));
+        if before {
+            waiting.wait(1, 0, 10, Some(2));
+            let stack = |event: &mut Event| match event {
+                Event::ParkBegin(park) => (park.chain, park.blocker) = (ChainId(4), LockId(5)),
+                Event::Park(park) => (park.chain, park.blocker) = (ChainId(4), LockId(5)),
+                _ => {}
+            };
+            waiting.events.iter_mut().for_each(stack);
+        }
         for waiter in 1..=8 {
             let (time, thread, seq) = (at(from), ThreadId(waiter), waiting.next());
             let begin = ParkBegin { time, thread, seq, chain: ChainId(4), blocker: LockId(5), ..ParkBegin::default() };
@@ -56,15 +65,18 @@ fn that_nothing_is_returned_during_the_recording_is_said() {
     };
     let none = "These waits all began before the recording, and in its 1.00 s nothing that these threads wait for was returned: those \
                 that took it may have kept it.";
-    let report = begins(0);
+    let report = begins(0, false);
     assert!(report.verdict.ends_with(none), "{}", report.verdict);
     assert!(
         report.findings[0].text.contains(&format!("None of them ended during the recording. {none}")),
         "{}",
         report.findings[0].text
     );
-    let later = begins(100);
+    let later = begins(100, false);
     assert!(later.verdict.ends_with("None of these waits ended during the recording."), "{}", later.verdict);
+    let one_ended = begins(100, true);
+    let most = "More than 99 % of that time belongs to waits that had not ended when the recording ended.";
+    assert!(one_ended.verdict.ends_with(most), "{}", one_ended.verdict);
 }
 
 /// What few threads did in a moment is not what is wrong where all others never woke.
