@@ -56,8 +56,6 @@ struct Current {
     start: TimeNs,
     /// End, outcome and notifier; `None` while it goes on.
     over: Option<(TimeNs, WaitOutcome, ThreadId)>,
-    /// True once it was seen to release the monitor, which others were blocked on.
-    has_released: bool,
 }
 
 /// A notify, with the chain of the notifier as it left the monitor: of the notify
@@ -181,13 +179,6 @@ impl Waits {
         });
     }
 
-    /// True for the exit by which a wait that goes on released its monitor: it is recorded a moment after the wait's begin,
-    /// and does not say that the thread did something else since.
-    pub fn is_release(&mut self, e: &MonitorExit) -> bool {
-        let wait = self.current.get_mut(&e.thread).filter(|wait| wait.over.is_none() && wait.lock == e.lock);
-        wait.is_some_and(|wait| !std::mem::replace(&mut wait.has_released, true))
-    }
-
     /// The notifier leaves the monitor: this is where it came from.
     pub fn left(&mut self, e: &MonitorExit) {
         if self.notifying.is_empty() {
@@ -241,7 +232,7 @@ impl Waits {
     }
 
     pub fn begin(&mut self, e: &MonitorWait, context: &mut Context<'_>) {
-        let wait = Current { lock: e.lock, chain: e.chain, start: e.time, over: None, has_released: false };
+        let wait = Current { lock: e.lock, chain: e.chain, start: e.time, over: None };
         self.replace(e.thread, wait, context);
     }
 
@@ -262,8 +253,7 @@ impl Waits {
             None => return,
         };
         let chain = if e.chain.is_some() { e.chain } else { begun.map_or(e.chain, |wait| wait.chain) };
-        let wait =
-            Current { lock: e.lock, chain, start, over: Some((e.time, e.outcome, e.notifier)), has_released: true };
+        let wait = Current { lock: e.lock, chain, start, over: Some((e.time, e.outcome, e.notifier)) };
         match self.shows_seen && e.seq.is_none() {
             // It ended at the notify, and of its re-acquisition there may be no event.
             true => self.commit(e.thread, wait, context),
@@ -300,7 +290,7 @@ impl Waits {
                     self.commit(thread, wait, context);
                 }
                 (Some(_), _) => self.commit(thread, wait, context),
-                (None, since) if context.threads.active(thread) <= wait.start => {
+                (None, since) if context.threads.active_before_leaving(thread, wait.lock) <= wait.start => {
                     let until = since.unwrap_or(end).max(wait.start);
                     self.add(thread, wait, until, None, context);
                 }
