@@ -175,9 +175,13 @@ fn with_equal(report: &Report, first: &Finding, said: &str, amount: impl Fn(u64)
     let also = spent_alone(other, &format!("about as much ({})", amount(other.cost_ns)));
     // The same threads are named once.
     let rest = also.strip_prefix(&format!("{} spent ", first.gist.subject()));
-    Some(match (rest, said.strip_suffix('.')) {
+    let both = match (rest, said.strip_suffix('.')) {
         (Some(rest), Some(begin)) if first.kind != FindingKind::HandOff => format!("{begin}, and {rest}"),
         _ => format!("{said} {also}"),
+    };
+    Some(match first.gist.is_unended && other.gist.is_unended {
+        true => format!("{both} Nearly all of this time belongs to waits that had not ended when the recording ended."),
+        false => both,
     })
 }
 

@@ -302,6 +302,7 @@ impl Group {
         }
         if let Some(unended) = self.unended(lives) {
             gist.add(&unended);
+            gist.is_unended = true;
         }
         if self.in_flight == self.count {
             let waits_for_result = self.entry == EntryKind::WaitResult;
@@ -364,7 +365,7 @@ impl Group {
         let place = self.path().and_then(|path| of_application(path, names)).unwrap_or(method);
         let (awaited, place) = (self.what_for(names), code(&short(place, names)));
         let did = others.and_then(|others| others.mostly(&awaited));
-        Gist { who, awaited, place, meanwhile: did.unwrap_or_default() }
+        Gist { who, awaited, place, meanwhile: did.unwrap_or_default(), ..Gist::default() }
     }
 
     fn path(&self) -> Option<PathId> {

@@ -150,3 +150,44 @@ fn a_wait_goes_on_after_it_released_a_contended_monitor() {
     // The end of the wait was dropped.
     assert_eq!(waits_after(2), None);
 }
+
+/// Those that put and those that take wait for each other: a notify woke the wrong one.
+#[test]
+fn that_two_kinds_of_waits_never_end_is_said() {
+    let verdict = |from: u64| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        let mut naming = Naming::new();
+        for (chain, method) in [(4, "put"), (5, "take")] {
+            let stack = format!("java.lang.Object.wait com.acme.Box.{method} com.acme.Orders.handle com.acme.Server.serve com.acme.Server.run java.lang.Thread.run");
+            naming.chain(chain, &stack, 1);
+        }
+        waiting.events.extend(naming.events.into_iter().map(|event| renumbered(event, 3_000)));
+        for waiter in 1..=8 {
+            let (thread, lock, chain, timeout) = (ThreadId(waiter), LockId(2), ChainId(4 + waiter % 2), DurationNs(0));
+            let (time, seq) = (at(from), waiting.next());
+            let wait = MonitorWait { time: at(0), thread, lock, seq, chain, timeout };
+            waiting.events.push(Event::MonitorWait(wait));
+            let (outcome, notifier) = (WaitOutcome::Notified, ThreadId(9));
+            let over = MonitorWaited {
+                time,
+                start: at(0),
+                thread,
+                lock,
+                seq: waiting.next(),
+                chain,
+                timeout,
+                outcome,
+                notifier,
+            };
+            waiting.events.push(Event::MonitorWaited(over));
+            if from < 500 {
+                let seq = waiting.next();
+                waiting.events.push(Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout }));
+            }
+        }
+        waiting.report().verdict
+    };
+    let unended = "Nearly all of this time belongs to waits that had not ended when the recording ended.";
+    assert!(verdict(10).ends_with(unended), "{}", verdict(10));
+    assert!(!verdict(900).contains("had not ended"), "{}", verdict(900));
+}
