@@ -297,8 +297,8 @@ impl Group {
             text = format!("{text} {waited}");
             gist.add(&waited);
         }
-        if self.timed_out == self.count && self.entry == EntryKind::WaitResult {
-            gist.add("Each of these waits reached its time limit.");
+        if let Some(gave_up) = self.gave_up() {
+            gist.add(&gave_up);
         }
         if let Some(unended) = self.unended(lives) {
             gist.add(&unended);

@@ -20,7 +20,14 @@ pub(super) fn method_beside(method: &str, lock: &str) -> String {
 
 /// The same at the beginning of a sentence.
 pub(super) fn begun(text: &str) -> String {
-    let beginnings = [("the ", "The "), ("from ", "From "), ("in ", "In "), ("> ", "More than "), ("< ", "Less than ")];
+    let beginnings = [
+        ("the ", "The "),
+        ("thread ", "Thread "),
+        ("from ", "From "),
+        ("in ", "In "),
+        ("> ", "More than "),
+        ("< ", "Less than "),
+    ];
     let begun =
         beginnings.iter().find_map(|(within, first)| text.strip_prefix(within).map(|rest| format!("{first}{rest}")));
     begun.unwrap_or_else(|| text.to_owned())

@@ -39,6 +39,15 @@ impl Group {
         lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range))
     }
 
+    /// For the verdict: that nearly all waits for a result had a limit and reached it.
+    pub(super) fn gave_up(&self) -> Option<String> {
+        let part = share(self.timed_out, self.count);
+        (self.entry == EntryKind::WaitResult && part >= ALONE).then(|| match self.timed_out == self.count {
+            true => "Each of these waits reached its time limit.".to_owned(),
+            false => format!("{} of these waits reached their time limit.", begun(&percent(part))),
+        })
+    }
+
     /// For the verdict: that nearly all of the waiting is that of waits which nobody ended.
     pub(super) fn unended(&self, lives: &Lives<'_>) -> Option<String> {
         let part = share(self.in_flight_ns, self.total);

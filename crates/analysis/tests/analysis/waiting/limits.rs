@@ -2,18 +2,20 @@
 
 use super::*;
 
+/// Far from the thread's root.
+const DEEP: &str = "com.acme.Orders.send com.acme.Orders.handle com.acme.Server.serve com.acme.Server.loop \
+                    com.acme.Server.run java.lang.Thread.run";
+
 /// The bar of thread time and the finding say the same of waits with a limit that they reach.
 #[test]
 fn who_gives_up_waiting_for_a_result_waited_for_it() {
-    let deep = "com.acme.Orders.send com.acme.Orders.handle com.acme.Server.serve com.acme.Server.loop \
-                com.acme.Server.run java.lang.Thread.run";
     for (awaits, words) in [
         ("j.FutureTask.awaitDone j.FutureTask.get", "for a result"),
         ("j.CompletableFuture.timedGet j.CompletableFuture.get", "for a result"),
         ("j.CountDownLatch.await", "for a latch"),
         ("j.LinkedBlockingQueue.poll", "for a blocking queue"),
     ] {
-        let mut waiting = Waiting::new(&format!("{awaits} {deep}"), RETURN);
+        let mut waiting = Waiting::new(&format!("{awaits} {DEEP}"), RETURN);
         for round in 0..3 {
             (1..=4).for_each(|waiter| waiting.wait(waiter, round * 300, round * 300 + 290, None));
         }
@@ -26,7 +28,7 @@ fn who_gives_up_waiting_for_a_result_waited_for_it() {
         assert!(report.verdict.contains(all), "{}", report.verdict);
         assert_eq!((report.ledger.ns(EntryKind::WaitTime), report.ledger.ns(EntryKind::WaitResult)), (0, 3_480 * MS));
     }
-    let mut polls = Waiting::new(&format!("AQS$ConditionObject.await {deep}"), RETURN);
+    let mut polls = Waiting::new(&format!("AQS$ConditionObject.await {DEEP}"), RETURN);
     (1..=4).for_each(|waiter| polls.wait(waiter, 0, 900, None));
     let report = polls.report();
     assert!(
@@ -35,6 +37,17 @@ fn who_gives_up_waiting_for_a_result_waited_for_it() {
         report.findings
     );
     assert_eq!(report.ledger.ns(EntryKind::WaitTime), 3_600 * MS);
+}
+
+/// Nearly each wait gives up, except the first ones.
+#[test]
+fn how_many_waits_reach_their_limit_is_said() {
+    let mut waiting = Waiting::new(&format!("j.FutureTask.awaitDone j.FutureTask.get {DEEP}"), RETURN);
+    for round in 0..25 {
+        (1..=4).for_each(|waiter| waiting.wait(waiter, round * 39, round * 39 + 38, (round == 0).then_some(9)));
+    }
+    let verdict = waiting.report().verdict;
+    assert!(verdict.contains("96 % of these waits reached their time limit."), "{verdict}");
 }
 
 /// All permits, or all connections, were taken before the recording began, and none comes back.
