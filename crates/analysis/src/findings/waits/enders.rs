@@ -62,8 +62,11 @@ impl Group {
             (*lived, *waited, *cpu) =
                 (*lived + life, *waited + analysis.accounts.get(thread).own().min(life), *cpu + ran);
         }
-        let is_busy =
-            |lived: u64, waited: u64, cpu: u64| share(waited, lived) <= 1.0 - ALONE && share(cpu, lived) >= RUNS;
+        // Threads that came and went can have done little of it.
+        let range_ns = lives.range.to.since(lives.range.from).0;
+        let is_busy = |lived: u64, waited: u64, cpu: u64| {
+            share(lived, range_ns) >= MOST_OF && share(waited, lived) <= 1.0 - ALONE && share(cpu, lived) >= RUNS
+        };
         let mut busy = all.iter().filter(|(_, (_, lived, waited, cpu))| is_busy(*lived, *waited, *cpu));
         let ((group, (threads, ..)), None) = (busy.next()?, busy.next()) else { return None };
         let (who, were) = match &threads[..] {

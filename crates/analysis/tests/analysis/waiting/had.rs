@@ -248,7 +248,7 @@ fn the_only_thread_that_is_busy_behind_an_event_loop_is_named() {
         let waits = "j.CompletableFuture.get com.acme.Prices.serve java.lang.Thread.run";
         let wakes = "j.CompletableFuture.complete com.acme.Loop.run java.lang.Thread.run";
         let mut waiting = Waiting::new(waits, wakes);
-        let names = [(21, "blocking-worker"), (22, "acceptor"), (23, "mailer")];
+        let names = [(21, "blocking-worker"), (22, "acceptor"), (23, "mailer"), (24, "warm-up")];
         waiting.events.extend(names.map(|(id, name)| thread(id, name)));
         for round in 0..5 {
             (1..=4).for_each(|waiter| waiting.wait(waiter, round * 190, round * 190 + 180, Some(9)));
@@ -256,6 +256,10 @@ fn the_only_thread_that_is_busy_behind_an_event_loop_is_named() {
         let selects = "sun.nio.ch.EPoll.wait sun.nio.ch.SelectorImpl.select com.acme.Loop.run java.lang.Thread.run";
         defined(&mut waiting, &[(7, selects)]);
         (0..45).for_each(|look| seen(&mut waiting, 9, 20 + 20 * look, 7));
+        waiting.events.push(Event::ThreadEnd(ThreadPoint { time: at(100), thread: ThreadId(24) }));
+        let (start, duration, cpu) = (at(0), DurationNs(100 * MS), DurationNs(90 * MS));
+        let ran = ThreadTime { start, duration, thread: ThreadId(24), cpu, run_queue: None };
+        waiting.events.push(Event::ThreadTime(ran));
         // The acceptor waits for the network and never runs.
         for (thread, cpu) in [(9, 5), (21, 40), (22, 0), (23, 40)] {
             let (start, duration, cpu) = (at(0), DurationNs(1_000 * MS), DurationNs(cpu * MS));
