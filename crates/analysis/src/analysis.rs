@@ -172,7 +172,8 @@ impl Analysis {
                 self.acts(e.thread, e.time);
             }
             Event::MonitorExit(e) => {
-                self.acts(e.thread, e.time);
+                self.threads.leaves(e.thread, e.lock, e.time);
+                self.long.acts(e.thread, e.time);
                 self.waits.left(e);
             }
             Event::MonitorNotify(e) => {

@@ -80,15 +80,15 @@ impl LongContentions {
         let others = self.by_thread.values().filter(|seen| !known.contains(&seen.last.thread));
         open.extend(others.filter(|seen| active(seen.last.thread) <= seen.last.time).map(|seen| {
             let LongContention { start, thread, lock, chain, is_older, .. } = seen.last;
-            let (owner, owner_from) = seen.owner;
+            let (owner, read_at) = seen.owner;
             OpenContention {
                 thread,
                 chain,
                 lock,
                 start,
                 owner,
-                owner_from,
-                owner_until: owner_from,
+                owner_from: seen.only_since,
+                owner_until: read_at,
                 is_read: true,
                 after_wait: false,
                 is_older_than_recording: is_older,
@@ -115,7 +115,10 @@ fn add(seen: &Seen, contention: &mut OpenContention) {
     }
     let (owner, time) = seen.owner;
     if owner.is_some() && (contention.owner.is_none() || time >= contention.owner_from) {
-        let until = if owner == contention.owner { contention.owner_until.max(time) } else { time };
-        contention.set_owner((owner, time, until));
+        let (from, until) = match owner == contention.owner {
+            true => (contention.owner_from.min(seen.only_since), contention.owner_until.max(time)),
+            false => (seen.only_since, time),
+        };
+        contention.set_owner((owner, from, until));
     }
 }

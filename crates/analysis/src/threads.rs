@@ -9,7 +9,7 @@
 use crate::aggregate::Range;
 use crate::by_id::Places;
 use crate::names::Names;
-use headway_model::{ThreadId, TimeNs};
+use headway_model::{LockId, ThreadId, TimeNs};
 
 /// What is known about one thread's life.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +18,8 @@ pub(crate) struct ThreadLife {
     ended: Option<TimeNs>,
     /// When it was last seen to do something that a blocked thread cannot.
     active: TimeNs,
+    /// The monitor that it left last, when, and when it was active before.
+    left: (LockId, TimeNs, TimeNs),
     /// Conditional waiting in the range.
     waited_ns: u64,
 }
@@ -106,6 +108,28 @@ impl Threads {
     pub fn acts(&mut self, thread: ThreadId, time: TimeNs) {
         if let Some(life) = self.life(thread) {
             life.active = life.active.max(time);
+        }
+    }
+
+    /// The thread left a monitor on which others were blocked.
+    pub fn leaves(&mut self, thread: ThreadId, lock: LockId, time: TimeNs) {
+        if let Some(life) = self.life(thread) {
+            if time > life.active {
+                life.left = (lock, time, life.active);
+                life.active = time;
+            }
+        }
+    }
+
+    /// When the thread was last active, without that it left this monitor, if it did nothing since: the exit by which a
+    /// wait releases its monitor is recorded a moment after the wait's begin.
+    pub fn active_before_leaving(&self, thread: ThreadId, lock: LockId) -> TimeNs {
+        let life = self.get(thread).copied().unwrap_or_default();
+        let (left, time, before) = life.left;
+        if left == lock && time == life.active {
+            before
+        } else {
+            life.active
         }
     }
 

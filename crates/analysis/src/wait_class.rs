@@ -157,11 +157,13 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     let for_one_thing = client || site.changes_lock;
     let life: u64 = site.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
     let lives_here = share(site.total_ns, life) >= MOST_OF_LIFE;
+    let loops = site.count >= LOOP * site.threads.len() as u64;
+    // Who starts a thread for each piece of work and waits for its end has something to do; who started all others not.
+    let joins_all = stack.joins && !(site.threads.len() > 1 && loops);
     let idle = match rendezvous {
         // A thread that started others and waits for them to finish.
         true => site.threads.len() == 1 && lives_here && stack.is_shallow(SHALLOW),
         false => {
-            let loops = site.count >= LOOP * site.threads.len() as u64;
             let alone = groups.iter().all(|group| !ended.is_waited_for(group));
             let impatient = ends_by_time && site.total_ns < IMPATIENT_NS * site.count;
             let for_most = lives_here && loops && alone && !impatient;
@@ -169,10 +171,11 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
         }
     };
     let may_be = rendezvous || site.synchronizer == Synchronizer::Monitor || site.synchronizer.may_be_idle();
-    if stack.is_service || (idle && may_be && (rendezvous || !for_one_thing)) {
+    if stack.is_service || joins_all || (idle && !stack.joins && may_be && (rendezvous || !for_one_thing)) {
         return EntryKind::WaitWork;
     }
-    match ends_by_time {
+    // Who gives up after some time waited for what it did not get.
+    match ends_by_time && !site.synchronizer.is_of_others() {
         true => EntryKind::WaitTime,
         false => EntryKind::WaitResult,
     }
@@ -188,6 +191,8 @@ struct Stack {
     gives: bool,
     /// Waits that housekeeping threads of the JDK are known for.
     is_service: bool,
+    /// In `Thread.join` of a platform thread.
+    joins: bool,
     /// The code that waits is another one's than that with which the thread begins.
     calls_library: bool,
 }
@@ -221,6 +226,7 @@ impl Stack {
                 .zip(own_code().next_back())
                 .is_some_and(|(a, b)| owner_of(a) != owner_of(b)),
             is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),
+            joins: !parks && own().next().is_some_and(|caller| caller.starts_with(JOIN)),
         }
     }
 
@@ -266,9 +272,10 @@ const MACHINERY: [&str; 6] = [
     "java.util.concurrent.",
     "jdk.internal.",
 ];
-const IDLE: [&str; 7] = [
+/// Where a thread waits in `Object.wait` until another one has ended.
+const JOIN: &str = "java.lang.Thread.join";
+const IDLE: [&str; 6] = [
     "java.util.TimerThread.",
-    "java.lang.Thread.join",
     "java.lang.ref.",
     "java.lang.ProcessImpl.",
     "java.lang.UNIXProcess.",
@@ -291,6 +298,16 @@ pub(crate) fn is_giving(path: PathId, names: &Names) -> bool {
     let frames = names.frames(path);
     let mut texts = frames.iter().map(|frame| names.method_name(frame.name).map_or("", |name| name.full.as_str()));
     texts.by_ref().take_while(|text| MACHINERY.iter().any(|prefix| text.starts_with(prefix))).any(is_put)
+}
+
+/// True for the stack of a thread that waits until another one has ended.
+pub(crate) fn is_join(path: PathId, names: &Names) -> bool {
+    let frames = names.frames(path);
+    let names = frames.iter().filter_map(|frame| names.method_name(frame.name));
+    names
+        .map(|name| name.full.as_str())
+        .find(|full| !full.starts_with("java.lang.Object."))
+        .is_some_and(|full| full.starts_with(JOIN))
 }
 
 /// True for a method of a queue that adds to it.

@@ -290,7 +290,7 @@ impl Waits {
                     self.commit(thread, wait, context);
                 }
                 (Some(_), _) => self.commit(thread, wait, context),
-                (None, since) if context.threads.active(thread) <= wait.start => {
+                (None, since) if context.threads.active_before_leaving(thread, wait.lock) <= wait.start => {
                     let until = since.unwrap_or(end).max(wait.start);
                     self.add(thread, wait, until, None, context);
                 }

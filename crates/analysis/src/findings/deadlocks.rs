@@ -3,7 +3,7 @@
 
 use super::words::{code, count};
 use super::MOST;
-use crate::aggregate::Range;
+use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::monitor::OpenContention;
 use crate::names::Names;
@@ -12,6 +12,9 @@ use crate::summary::in_flight_of;
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+
+/// A lock had one owner all the time that a thread was blocked, if the owner is known for this part of it.
+const ALL_THE_TIME: f64 = 0.75;
 
 /// Threads that are still blocked on a lock, and in no deadlock.
 pub(super) struct Stuck {
@@ -158,8 +161,8 @@ fn stuck_on(blocked: &[&OpenContention], range: Range, names: &mut Names) -> Fin
         [only] => format!("Thread {} is", code(&names.thread_text(only.thread))),
         many => format!("{} are", count(many.len() as u64, "thread")),
     };
-    let owner = blocked.iter().map(|blocked| blocked.owner).find(|owner| owner.is_some());
-    let owner = owner.map_or_else(String::new, |owner| format!(", owned by {}", code(&names.thread_text(owner))));
+    let owner = last_owner(blocked.iter().copied());
+    let owner = owner.map_or_else(String::new, |of| format!(", {}", owned_by(of, range, names)));
     Finding {
         kind: FindingKind::Stuck,
         text: format!(
@@ -173,6 +176,24 @@ fn stuck_on(blocked: &[&OpenContention], range: Range, names: &mut Names) -> Fin
         cost_ns: blocked.iter().map(|blocked| length(blocked, range)).sum(),
         share: None,
         ..Finding::default()
+    }
+}
+
+/// The contention among these on one lock that says who owns it now: the only source of that for all findings.
+pub(super) fn last_owner<'a>(mut on_lock: impl Iterator<Item = &'a OpenContention>) -> Option<&'a OpenContention> {
+    on_lock.find(|blocked| blocked.owner.is_some())
+}
+
+/// ``owned by `report-1` ``; since when that is known, if others may have had the lock for a good part of the time.
+fn owned_by(blocked: &OpenContention, range: Range, names: &Names) -> String {
+    let owner = code(&names.thread_text(blocked.owner));
+    let owned = range.clip(blocked.owner_from, range.to).map_or(0, |(from, to)| to.since(from).0);
+    match share(owned, length(blocked, range)) < ALL_THE_TIME {
+        true if owned > 0 && blocked.owner_until >= range.to => {
+            format!("owned by {owner} for the last {}", DurationNs(owned))
+        }
+        true => format!("most recently owned by {owner}"),
+        false => format!("owned by {owner}"),
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Gist {
     pub(super) place: String,
     /// Who had it and what those mostly did, in a sentence; empty where that is not known.
     pub(super) meanwhile: String,
+    /// True if nearly all of the time is that of waits which nobody ended.
+    pub(super) is_unended: bool,
 }
 
 impl Gist {

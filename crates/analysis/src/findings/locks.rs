@@ -1,6 +1,7 @@
 //! Findings about locks: who blocked whom.
 
 use super::callers::{called, called_for};
+use super::deadlocks::last_owner;
 use super::seen::{Doings, OfLocks};
 use super::waits::{of_owner, OfOwner};
 use super::words::{begun, code, count, method_beside, percent};
@@ -9,7 +10,7 @@ use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, LockSplit, Quality};
 use crate::lock_groups::LockGroup;
-use crate::monitor::{Holder, HolderId};
+use crate::monitor::{Holder, HolderId, OpenContention};
 use crate::names::{NameId, Names, PathId, BIN};
 use crate::report::{Evidence, Finding, FindingKind, FindingStack, Interval};
 use crate::sampled::{PartOf, Strata};
@@ -77,6 +78,8 @@ struct Group {
     contenders: FxHashMap<ThreadId, u64>,
     waiters_life: u64,
     contender_paths: FxHashMap<PathId, u64>,
+    /// Who owns it at the end, where a thread is still blocked on it.
+    last_owner: Option<ThreadId>,
 }
 
 /// Parts of the blocked time that random instants say something of.
@@ -107,7 +110,7 @@ pub(super) fn find(
     (active_ns, range): (u64, Range),
     grounds: &Grounds<'_>,
     moved: &FxHashMap<usize, u64>,
-    seen: &OfLocks,
+    (seen, open): (&OfLocks, &[OpenContention]),
 ) -> (Vec<Finding>, Vec<usize>) {
     let blocked = analysis.aggregate.blocked_ns;
     let mut groups: Vec<Group> = (0..grounds.groups.len()).map(|_| Group::default()).collect();
@@ -149,6 +152,8 @@ pub(super) fn find(
         if let Some(strata) = &strata {
             group.estimate(strata);
         }
+        group.last_owner =
+            last_owner(open.iter().filter(|blocked| blocked.lock == group.kind.first)).map(|of| of.owner);
         group.waiters_life = group.contenders.keys().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
     }
     let analysis = &*analysis;
@@ -451,12 +456,15 @@ impl Group {
                 (FindingKind::HotLock, text)
             }
             (Some(_), _) => (FindingKind::SharedLock, self.shared_text(&methods, names)),
-            (None, Some(_)) => (FindingKind::SharedLock, self.shared_threads_text()),
+            (None, Some(_)) => (FindingKind::SharedLock, self.shared_threads_text(names)),
             (None, None) => (FindingKind::SharedLock, self.no_owner_text(names)),
         }
     }
 
     fn no_owner_text(&self, names: &Names) -> String {
+        if let Some(last) = self.last_owner_text(names) {
+            return last;
+        }
         let text = format!("The recording does not show who owned {}", self.it());
         match READ_LOCKS.iter().any(|class| names.lock_text(self.kind.first).contains(class)) {
             true => format!("{text}: who has a read lock is seen only when it is released."),
@@ -517,9 +525,17 @@ impl Group {
         format!("{} owned {}{in_turn}", count(self.owners.len() as u64, "thread"), self.it())
     }
 
-    fn shared_threads_text(&self) -> String {
+    /// What is known of a lock whose owners are not, but on which threads are still blocked.
+    fn last_owner_text(&self, names: &Names) -> Option<String> {
+        let last = self.last_owner.filter(|_| self.kind.count == 1)?;
+        Some(format!("The recording shows only its last owner, {}.", code(&names.thread_text(last))))
+    }
+
+    fn shared_threads_text(&self, names: &Names) -> String {
         if self.unknown_part() >= DOMINATES {
-            return format!("The recording does not show which threads owned {}.", self.it());
+            return self
+                .last_owner_text(names)
+                .unwrap_or_else(|| format!("The recording does not show which threads owned {}.", self.it()));
         }
         let they = if self.owners.len() == 1 { "it" } else { "they" };
         format!("{}. The recording does not show what {they} did.", self.owned_it())

@@ -156,7 +156,7 @@ pub(crate) fn find(
     let seen = seen::OfLocks::new(analysis, report, grounds);
     let deadlocked = grounds.mostly_in(&deadlocked);
     let (mut roots, covered) = wait_for::find(analysis, report, grounds, (&seen, &deadlocked));
-    let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
+    let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, (&seen, open));
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
         if let Some(said) = phases::nearly_all(report, grounds, *place) {

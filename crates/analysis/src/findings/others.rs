@@ -1,7 +1,7 @@
 //! What those did that had, or made, what others waited for, in sentences.
 
 use super::seen::Doings;
-use super::words::{is_group, was};
+use super::words::Who;
 use crate::names::TextId;
 
 /// Who ended the waits had nothing to do until it did.
@@ -13,8 +13,8 @@ const NOT_RETURNED: &str = "For most of the time, no thread was seen to have one
 /// What those did that others waited for.
 pub(super) struct Others {
     pub doings: Doings,
-    /// A thread or a group, in backticks.
-    pub who: String,
+    /// A thread or a group.
+    pub who: Who,
     /// Which threads of the waiters' own group; `None` if it is another one.
     pub own: Option<Whose>,
     /// The groups of which something was seen.
@@ -23,8 +23,8 @@ pub(super) struct Others {
     pub among: Option<(f64, u64)>,
     /// True if they had it only for the smaller part of the time, and most waits were not ended by anybody.
     pub is_seldom: bool,
-    /// Who ended the waits, in backticks, if that was only a helper.
-    pub helper: Option<String>,
+    /// Who ended the waits, if that was only a helper.
+    pub helper: Option<Who>,
 }
 
 impl Others {
@@ -32,15 +32,15 @@ impl Others {
     pub fn text(&self) -> Option<String> {
         match self.own {
             None if self.doings.are_idle() => {
-                let did = self.doings.text(&self.who)?;
-                let they = if is_group(&self.who) { "They" } else { "It" };
+                let did = self.doings.text_about(&self.who)?;
+                let they = if self.who.are_several() { "They" } else { "It" };
                 Some(format!("{did} {they} only passed on what other threads or the network did. {IDLE_HINT}"))
             }
-            None => self.doings.text(&self.who),
+            None => self.doings.text_about(&self.who),
             Some(whose) => {
                 let did = match self.among {
-                    Some(among) => self.doings.text_among((whose.threads(), &self.who), among),
-                    None => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who)),
+                    Some(among) => self.doings.text_among((whose.threads(), &self.who.name), among),
+                    None => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who.name)),
                 };
                 did.map(|did| if self.is_seldom { format!("{did} {NOT_RETURNED}") } else { did })
             }
@@ -49,23 +49,24 @@ impl Others {
 
     /// The same without numbers, for the verdict. `awaited` is what they may have had.
     pub fn mostly(&self, awaited: &str) -> Option<String> {
-        let Some(did) = self.doings.mostly(&self.who) else {
+        let Some(did) = self.doings.mostly(&self.who.name) else {
             return self.is_seldom.then(|| NOT_RETURNED.to_owned());
         };
         let did = match self.among {
-            Some(_) => did.replacen(' ', &format!(" {}, ", self.who), 1),
+            Some(_) => did.replacen(' ', &format!(" {}, ", self.who.name), 1),
             None => did,
         };
         Some(match self.own {
             None if self.doings.are_idle() => {
                 let who = self.helper.as_ref().unwrap_or(&self.who);
                 let idle = "waited for other threads or the network";
-                match is_group(who) {
-                    true => format!("Threads {who} ended the waits, but were mostly idle themselves: they {idle}."),
-                    false => format!("{who} ended the waits, but was mostly idle itself: it {idle}."),
+                let (who, begun) = (who.are_several(), who.begun());
+                match who {
+                    true => format!("{begun} ended the waits, but were mostly idle themselves: they {idle}."),
+                    false => format!("{begun} ended the waits, but was mostly idle itself: it {idle}."),
                 }
             }
-            None => format!("Meanwhile, {} {did}.", was(&self.who)),
+            None => format!("Meanwhile, {} {did}.", self.who.was()),
             Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", whose.were(awaited)),
             Some(whose) => format!("{} {did}.", whose.were(awaited)),
         })
@@ -108,14 +109,6 @@ impl Whose {
             Whose::Last => "Whoever came last was".to_owned(),
         }
     }
-}
-
-/// Who, where a sentence begins: ``Threads `exec-*` ``, `` `exec-7` ``.
-pub(super) fn begun_by(who: &str) -> String {
-    if is_group(who) {
-        return format!("Threads {who}");
-    }
-    who.to_owned()
 }
 
 /// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in

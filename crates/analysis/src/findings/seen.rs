@@ -1,6 +1,6 @@
 //! What owners were seen to do while others waited for them, in a sentence.
 
-use super::words::{code, count, grouped, percent, was};
+use super::words::{code, count, grouped, percent, Who};
 use super::Grounds;
 use crate::aggregate::share;
 use crate::analysis::Analysis;
@@ -288,7 +288,12 @@ impl Doings {
     /// `While `Web.priceSync` blocked others, it was in `Thread.sleep`, called from `Web.remotePrice`, for 98 % of the
     /// time (estimated from 40 samples).` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
-        let (doing, part) = self.most()?;
+        self.text_about(&Who::one(who))
+    }
+
+    /// The same of a thread, or of several.
+    pub fn text_about(&self, whose: &Who) -> Option<String> {
+        let (who, (doing, part)) = (whose.name.as_str(), self.most()?);
         let (doing, below) = (doing.text(who), doing.below(who));
         let doing = format!("{doing}{below}");
         let comma = if doing.contains(", ") { "," } else { "" };
@@ -312,7 +317,7 @@ impl Doings {
                 false => format!("{blocked_others} {part} of the time (estimated from {samples} samples)."),
             });
         }
-        Some(format!("For {part} of the sampled time ({}), {} {doing}.", self.samples_text(), was(who)))
+        Some(format!("For {part} of the sampled time ({}), {} {doing}.", self.samples_text(), whose.was()))
     }
 
     /// The same without numbers, if it is most of what was sampled: `mostly in `Thread.sleep``, `often` where that is not

@@ -3,7 +3,7 @@
 
 use super::locks::{full, ranked, short};
 use super::others::{woken_by, Whose};
-use super::waits::{seen_in, SeenIn};
+use super::waits::{seen_in, Lives, SeenIn};
 use super::words::{code, count, grouped, percent};
 use super::{lives_of, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -54,6 +54,7 @@ pub(super) fn find(
     let at = |sites: &[(usize, &Site)], method: NameId, of: Synchronizer| {
         sites.iter().any(|(_, site)| site.method == Some(method) && site.synchronizer == of)
     };
+    let lives = Lives::new(analysis, (active_ns, range));
     let mut found: Vec<(Finding, NameId)> = analysis
         .stragglers
         .places()
@@ -70,7 +71,7 @@ pub(super) fn find(
             let is_meeting = is_meeting(*synchronizer, rounds);
             let whose = if is_meeting { Whose::Last } else { Whose::WaitedFor };
             // All places of waits are looked at for this: only where there is a finding.
-            let seen = LazyCell::new(|| seen_in(analysis, *method, *synchronizer, whose));
+            let seen = LazyCell::new(|| seen_in(analysis, (*method, *synchronizer), whose, &lives));
             let place = Place { method: *method, synchronizer: *synchronizer, called: &|| seen.called.clone() };
             let mut finding = finding(&place, (rounds, unended), active_ns, &analysis.names)?;
             let SeenIn { did, gist, stacks, .. } = LazyCell::force(&seen).clone();

@@ -1,7 +1,7 @@
 //! Waits that nobody ended while the recording lasted: the threads are idle, or they are stuck.
 
 use super::seen::{short, without_line};
-use super::words::{code, count};
+use super::words::{begun, code, count};
 use crate::aggregate::{share, Range};
 use crate::names::{is_plumbing, Names, PathId};
 use crate::report::{Report, WaitSite};
@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 
 /// Idle threads are named from this part of all threads' time on.
 const MANY: f64 = 0.25;
+/// Those that wait elsewhere are named, too, from this part of the time of the first ones on.
+const AS_MANY: f64 = 0.5;
 /// Methods below which a pool's threads execute its tasks.
 const RUNS_TASKS: [&str; 3] = [
     "java.util.concurrent.ThreadPoolExecutor.runWorker",
@@ -45,17 +47,36 @@ pub(super) fn whole_pool(
 /// Which threads looked idle from the beginning to the end, if they are many: where none of them was ever woken, the
 /// recording does not show whether they should have been.
 pub(super) fn never_woken(report: &Report) -> Option<String> {
-    let is_candidate = |site: &&WaitSite| {
-        site.idle && site.in_flight == site.count && share(site.total_ns, report.ledger.total_ns) >= MANY
-    };
-    let site = report.waits.iter().filter(is_candidate).max_by_key(|site| site.total_ns)?;
-    let frames = || site.stack.iter().map(|frame| without_line(frame.as_str()));
+    let is_candidate = |site: &&WaitSite| site.idle && site.in_flight == site.count;
+    let mut sites: Vec<&WaitSite> = report.waits.iter().filter(is_candidate).collect();
+    sites.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.stack.cmp(&b.stack)));
     // In a library's pool, a thread without work waits for it.
-    let place = frames().find(|full| !is_plumbing(full))?;
-    let group = site.groups.first().map(|group| code(&group.name)).unwrap_or_default();
-    let place = code(&short(place));
-    Some(match site.threads {
-        1 => format!("Thread {group} was in {place} all the time: idle, or nobody woke it."),
-        n => format!("{} {group} were in {place} all the time: idle, or nobody woke them.", count(n, "thread")),
+    let place = |site: &WaitSite| {
+        let mut frames = site.stack.iter().map(|frame| without_line(frame.as_str()));
+        frames.find(|full| !is_plumbing(full)).map(|full| code(&short(full)))
+    };
+    let who = |site: &WaitSite| {
+        let group = site.groups.first().map(|group| code(&group.name)).unwrap_or_default();
+        match site.threads {
+            1 => format!("thread {group}"),
+            n => format!("{} {group}", count(n, "thread")),
+        }
+    };
+    let first = *sites.first()?;
+    let other = sites.get(1).filter(|other| share(other.total_ns, first.total_ns) >= AS_MANY);
+    let named_ns = first.total_ns + other.map_or(0, |other| other.total_ns);
+    if share(named_ns, report.ledger.total_ns) < MANY {
+        return None;
+    }
+    let (begun, at) = (begun(&who(first)), place(first)?);
+    if let Some((other, there)) = other.and_then(|other| Some((who(other), place(other)?))) {
+        return Some(format!(
+            "{begun} {} in {at} all the time, and {other} in {there}: idle, or nobody woke them.",
+            if first.threads == 1 { "was" } else { "were" },
+        ));
+    }
+    Some(match first.threads {
+        1 => format!("{begun} was in {at} all the time: idle, or nobody woke it."),
+        _ => format!("{begun} were in {at} all the time: idle, or nobody woke them."),
     })
 }

@@ -11,6 +11,8 @@ use headway_model::DurationNs;
 
 /// Part of the active time of threads from which on its loss is a bottleneck.
 const MATTERS: f64 = 0.05;
+/// The active time says nothing of the program if it is less than this part of the time of all threads.
+const HARDLY: f64 = 0.01;
 /// Part from which on a program is said to be bound by something.
 const BOUND: f64 = 0.5;
 /// A finding costs as much as the first from this part of the first one's time on.
@@ -74,6 +76,10 @@ pub(super) fn verdict(report: &Report) -> String {
     }
     if active == 0 {
         return with_never_woken(report, report.selection.none_active());
+    }
+    if let Some(idle) = unended::never_woken(report).filter(|_| share(active, ledger.total_ns) < HARDLY) {
+        let active = DurationNs(active);
+        return format!("Nearly no thread was active: {active} of {} together. {idle}", DurationNs(ledger.total_ns));
     }
     let left_out = part(report.blocked.below_minimum_ns);
     if left_out >= MATTERS {
@@ -169,9 +175,13 @@ fn with_equal(report: &Report, first: &Finding, said: &str, amount: impl Fn(u64)
     let also = spent_alone(other, &format!("about as much ({})", amount(other.cost_ns)));
     // The same threads are named once.
     let rest = also.strip_prefix(&format!("{} spent ", first.gist.subject()));
-    Some(match (rest, said.strip_suffix('.')) {
+    let both = match (rest, said.strip_suffix('.')) {
         (Some(rest), Some(begin)) if first.kind != FindingKind::HandOff => format!("{begin}, and {rest}"),
         _ => format!("{said} {also}"),
+    };
+    Some(match first.gist.is_unended && other.gist.is_unended {
+        true => format!("{both} Nearly all of this time belongs to waits that had not ended when the recording ended."),
+        false => both,
     })
 }
 

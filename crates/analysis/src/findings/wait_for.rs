@@ -52,6 +52,9 @@ pub(super) fn find(
     let names = &analysis.names;
     let (blocked, active_ns) = (report.blocked_ns, report.ledger.active_ns());
     let mut roots: FxHashMap<Root, Explains> = FxHashMap::default();
+    // What counts at the end of a chain does not count where it begins, which may be the root of another one: threads
+    // wait for each other until one gives up.
+    let mut elsewhere: FxHashMap<Root, u64> = FxHashMap::default();
     for (path, ns, count) in &chains {
         let (Some(first), Some(last)) = (path.first(), path.last()) else { continue };
         if report.wait_chains.len() < KEPT {
@@ -62,6 +65,7 @@ pub(super) fn find(
         }
         let root = roots.entry((last.kind, last.lock, last.method)).or_default();
         root.through_ns += ns;
+        *elsewhere.entry((first.kind, first.lock, first.method)).or_default() += ns;
         if let Some(owned) = direct.get(&(last.lock, last.method)) {
             root.direct_ns = owned.values().sum();
             root.path = ranked(owned, |ns| *ns).first().and_then(|(path, _)| **path);
@@ -72,6 +76,11 @@ pub(super) fn find(
         if *ns > root.longest_ns {
             root.longest_ns = *ns;
             root.longest.clone_from(path);
+        }
+    }
+    for (root, ns) in elsewhere {
+        if let Some(root) = roots.get_mut(&root) {
+            root.direct_ns = root.direct_ns.saturating_sub(ns);
         }
     }
     let mut matter: Vec<(Finding, &Explains)> = roots

@@ -3,12 +3,13 @@
 //! are left out.
 
 mod enders;
+mod lives;
 
 use super::callers::{caller_elsewhere, of_application};
 use super::locks::{full, ranked, short};
-use super::others::{begun_by, woken_by, Others, Whose};
+use super::others::{woken_by, Others, Whose};
 use super::seen::{Doing, Doings, OFTEN};
-use super::words::{begun, code, count, grouped, is_group, percent};
+use super::words::{begun, code, count, grouped, percent, Who};
 use super::{evidence, lives_of, of_active, part_of_active, unended, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
@@ -20,9 +21,10 @@ use crate::report::{Evidence, Finding, FindingKind, FindingStack};
 use crate::returned::{had, in_common, Returned};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
-use crate::wait_class::is_giving;
+use crate::wait_class::{is_giving, is_join};
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
+pub(super) use lives::Lives;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -73,14 +75,6 @@ impl Ended {
     }
 }
 
-/// When threads lived, within the report's range.
-struct Lives<'a> {
-    threads: &'a Threads,
-    range: Range,
-    /// The active thread time; 0 where it is not known.
-    active_ns: u64,
-}
-
 /// Findings about `Object.wait`, and about parks that acquire no lock; without
 /// those that `told` methods are the subject of already.
 pub(super) fn find(
@@ -90,7 +84,7 @@ pub(super) fn find(
     told: &[NameId],
 ) -> Vec<Finding> {
     let names = &analysis.names;
-    let lives = Lives { threads: &analysis.threads, range, active_ns };
+    let lives = Lives::new(analysis, (active_ns, range));
     let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
     for (place, site) in analysis.waits.sites().iter().enumerate() {
         let Some(method) = site.method else { continue };
@@ -128,7 +122,12 @@ pub(super) struct SeenIn {
 }
 
 /// `whose` it was if threads of one group wait for each other.
-pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer, whose: Whose) -> SeenIn {
+pub(super) fn seen_in(
+    analysis: &Analysis,
+    (method, synchronizer): (NameId, Synchronizer),
+    whose: Whose,
+    lives: &Lives<'_>,
+) -> SeenIn {
     let mut group = Group::default();
     let sites = analysis.waits.sites().iter();
     for site in sites.filter(|site| site.method == Some(method) && site.synchronizer == synchronizer) {
@@ -137,8 +136,12 @@ pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchro
     }
     let names = &analysis.names;
     let others = group.seen(names, &group.enders(), whose);
-    let did = others.as_ref().and_then(Others::text);
-    let gist = group.gist(method, others.as_ref(), names);
+    let mut did = others.as_ref().and_then(Others::text);
+    let mut gist = group.gist(method, others.as_ref(), names);
+    if let Some(few) = others.as_ref().and_then(|others| group.few_at_work(others, analysis, lives)) {
+        gist.add(&few);
+        did = did.map(|did| format!("{did} {few}"));
+    }
     SeenIn { did, gist, stacks: group.stacks(names), called: group.called(names) }
 }
 
@@ -188,7 +191,7 @@ pub(super) fn of_owner(
     let awaited = group.what_for(names);
     let by = group.ended_by_group();
     let most = ranked(&by, |ns| *ns).first().filter(|(_, ns)| share(**ns, group.total) >= MOST_OF).copied();
-    let ended = most.map(|(by, _)| format!("{} ended these waits.", begun_by(&code(&names.group_or_thread(*by)))));
+    let ended = most.map(|(by, _)| format!("{} ended these waits.", named(*by, names).begun()));
     Some(OfOwner {
         waited: format!("in {} for {awaited}", code(&short(*method, names))),
         did: others.as_ref().and_then(Others::text).or_else(|| ended.clone()),
@@ -259,7 +262,7 @@ impl Group {
         lives: &Lives<'_>,
     ) -> Option<Finding> {
         let names = &analysis.names;
-        let life = lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range));
+        let life = self.life_ns(lives, names);
         // One thread that waits for time keeps to a schedule.
         let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
         if share(self.total, life) < OF_LIFE || keeps_to_a_schedule {
@@ -277,13 +280,16 @@ impl Group {
             of_active(part),
             code(&short(method, names)),
             self.what_for(names),
-            self.outcome(method, names, woken.as_ref(), did.is_some()),
+            self.outcome(method, names, (woken.as_ref(), lives), did.is_some()),
         );
         if let Some(did) = &did {
             text = format!("{text} {did}");
         }
         let mut gist = self.gist(method, others.as_ref(), names);
-        if let Some(few) = others.as_ref().and_then(|others| self.few_at_work(others, analysis, life)) {
+        let who_works = |others: &Others| {
+            self.few_at_work(others, analysis, lives).or_else(|| self.only_busy(others, analysis, lives))
+        };
+        if let Some(few) = others.as_ref().and_then(who_works) {
             text = format!("{text} {few}");
             gist.add(&few);
         }
@@ -291,8 +297,14 @@ impl Group {
             text = format!("{text} {waited}");
             gist.add(&waited);
         }
+        if let Some(gave_up) = self.gave_up() {
+            gist.add(&gave_up);
+        }
+        if let Some(unended) = self.unended(lives) {
+            gist.add(&unended);
+            gist.is_unended = true;
+        }
         if self.in_flight == self.count {
-            gist.add("None of these waits ended during the recording.");
             let waits_for_result = self.entry == EntryKind::WaitResult;
             let path = self.path().filter(|_| waits_for_result);
             let pool =
@@ -353,7 +365,7 @@ impl Group {
         let place = self.path().and_then(|path| of_application(path, names)).unwrap_or(method);
         let (awaited, place) = (self.what_for(names), code(&short(place, names)));
         let did = others.and_then(|others| others.mostly(&awaited));
-        Gist { who, awaited, place, meanwhile: did.unwrap_or_default() }
+        Gist { who, awaited, place, meanwhile: did.unwrap_or_default(), ..Gist::default() }
     }
 
     fn path(&self) -> Option<PathId> {
@@ -403,6 +415,13 @@ impl Group {
             (EntryKind::WaitPermit, _) if !self.ended_by_own(names) => format!("a permit or a pooled object ({words})"),
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
+            }
+            (_, Synchronizer::Monitor) if self.path().is_some_and(|path| is_join(path, names)) => {
+                format!("{} (`Thread.join`)", Synchronizer::Join.words())
+            }
+            (EntryKind::WaitTime, Synchronizer::Monitor) => "time to pass (`Object.wait` with a limit)".to_owned(),
+            (EntryKind::WaitTime, Synchronizer::Condition) => {
+                "time to pass (`Condition.await` with a limit)".to_owned()
             }
             (_, Synchronizer::Monitor) => "a notify (`Object.wait`)".to_owned(),
             (EntryKind::WaitTime, Synchronizer::Other) => "time to pass (`LockSupport.parkNanos`)".to_owned(),
@@ -472,10 +491,10 @@ impl Group {
         let is_other = others.own.is_none() && others.groups.iter().all(|group| !own.contains(names.text(*group)));
         others.doings.compare_with(self.longest_ns());
         let is_known = is_other && idle.is_of_many(&others.groups) && others.doings.are_of_half();
-        let name = code(&names.group_or_thread(helper));
-        let woken_by = others.who.clone();
+        let name = named(helper, names);
+        let woken_by = others.who.name.clone();
         others.helper = Some(name.clone());
-        is_known.then_some((others, Helper { name, woken_by, wakers: Vec::new() }))
+        is_known.then_some((others, Helper { name: name.name, woken_by, wakers: Vec::new() }))
     }
 
     /// How long the thread waited that waited longest: together they did for no less.
@@ -483,7 +502,13 @@ impl Group {
         self.threads.values().copied().max().unwrap_or_default()
     }
 
-    fn outcome(&self, method: NameId, names: &Names, woken: Option<&Helper>, is_seen: bool) -> String {
+    fn outcome(
+        &self,
+        method: NameId,
+        names: &Names,
+        (woken, lives): (Option<&Helper>, &Lives<'_>),
+        is_seen: bool,
+    ) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let were = if self.count == 1 { "was" } else { "were" };
         let mut text = format!("There {were} {}, mean {mean}", count(self.count, "wait"));
@@ -515,6 +540,9 @@ impl Group {
         let in_flight = share(self.in_flight_ns, self.total);
         if self.in_flight == self.count {
             text += ". None of them ended during the recording";
+            if let Some(none) = self.nothing_returned(lives) {
+                text += &format!(". {}", none.trim_end_matches('.'));
+            }
         } else if in_flight >= IN_FLIGHT {
             text += &format!(
                 ". {} of the time belongs to waits that had not ended when the recording ended",
@@ -650,8 +678,11 @@ impl Group {
         if among.is_some() {
             doings.are_part(part);
         }
-        let who = if own.is_some() { names.text(most).to_owned() } else { names.group_or_thread(most) };
-        Some(Others { doings, who: code(&who), own, groups, among, is_seldom, helper: None })
+        let who = match own {
+            Some(_) => Who::group(names.text(most), names.is_several(most)),
+            None => named(most, names),
+        };
+        Some(Others { doings, who, own, groups, among, is_seldom, helper: None })
     }
 
     /// The group of which most was seen; one that ended many of the waits, if there is one.
@@ -739,6 +770,11 @@ impl Group {
         let wakes = wakes.filter(|_| is_other).map(|frames| stack("ended by", frames));
         waits.into_iter().chain(wakes).collect()
     }
+}
+
+/// A group of threads, or the only thread of it that is known.
+fn named(group: TextId, names: &Names) -> Who {
+    Who::group(&names.group_or_thread(group), names.is_several(group))
 }
 
 /// Where only threads of this group wait for work.

@@ -20,23 +20,58 @@ pub(super) fn method_beside(method: &str, lock: &str) -> String {
 
 /// The same at the beginning of a sentence.
 pub(super) fn begun(text: &str) -> String {
-    let beginnings = [("the ", "The "), ("from ", "From "), ("in ", "In "), ("> ", "More than "), ("< ", "Less than ")];
+    let beginnings = [
+        ("the ", "The "),
+        ("thread ", "Thread "),
+        ("from ", "From "),
+        ("in ", "In "),
+        ("> ", "More than "),
+        ("< ", "Less than "),
+    ];
     let begun =
         beginnings.iter().find_map(|(within, first)| text.strip_prefix(within).map(|rest| format!("{first}{rest}")));
     begun.unwrap_or_else(|| text.to_owned())
 }
 
-/// True for a group of threads in backticks: `` `worker-*` ``.
-pub(super) fn is_group(who: &str) -> bool {
-    who.contains('*')
+/// Who did something: one thread or method, or several threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Who {
+    /// In backticks.
+    pub name: String,
+    are_several: bool,
 }
 
-/// `` `worker-1` was ``, `` threads `worker-*` were ``.
-pub(super) fn was(who: &str) -> String {
-    if is_group(who) {
-        format!("threads {who} were")
-    } else {
-        format!("{who} was")
+impl Who {
+    /// One thread or method, which is in backticks already.
+    pub fn one(name: &str) -> Who {
+        Who { name: name.to_owned(), are_several: false }
+    }
+
+    /// A group of threads: several, or the only one of this name.
+    pub fn group(name: &str, are_several: bool) -> Who {
+        // The group of a name with numbers is known by it even if only one of its threads is.
+        Who { name: code(name), are_several: are_several || name.contains('*') }
+    }
+
+    /// True for several threads; they may all have one name.
+    pub fn are_several(&self) -> bool {
+        self.are_several
+    }
+
+    /// `` `worker-1` was ``, `` threads `worker-*` were ``.
+    pub fn was(&self) -> String {
+        match self.are_several {
+            true => format!("threads {} were", self.name),
+            false => format!("{} was", self.name),
+        }
+    }
+
+    /// Where a sentence begins: ``Threads `exec-*` ``, `` `exec-7` ``.
+    pub fn begun(&self) -> String {
+        match self.are_several {
+            true => format!("Threads {}", self.name),
+            false => self.name.clone(),
+        }
     }
 }
 
@@ -51,7 +86,11 @@ mod tests {
 
     #[test]
     fn a_group_is_several_threads() {
-        assert_eq!([was("`exec-*`"), was("`exec-7`")], ["threads `exec-*` were", "`exec-7` was"]);
+        let was = |name, are_several| Who::group(name, are_several).was();
+        assert_eq!([was("exec-*", true), was("exec-7", false)], ["threads `exec-*` were", "`exec-7` was"]);
+        // All of them may have one name.
+        assert_eq!(was("worker", true), "threads `worker` were");
+        assert_eq!(Who::group("worker", true).begun(), "Threads `worker`");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 /// What the full names of their methods begin with. The list need not be complete: a
 /// library that is missing is taken for the application, as its own code is.
-pub const PREFIXES: [&str; 104] = [
+pub const PREFIXES: [&str; 120] = [
     "akka.",
     "ch.qos.logback.",
     "clojure.",
@@ -11,6 +11,7 @@ pub const PREFIXES: [&str; 104] = [
     "com.amazonaws.",
     "com.azure.",
     "com.codahale.metrics.",
+    "com.couchbase.",
     "com.datastax.",
     "com.esotericsoftware.",
     "com.fasterxml.",
@@ -29,6 +30,7 @@ pub const PREFIXES: [&str; 104] = [
     "com.mysql.",
     "com.netflix.",
     "com.rabbitmq.",
+    "com.sleepycat.",
     "com.squareup.",
     "com.zaxxer.hikari.",
     "dev.failsafe.",
@@ -59,13 +61,16 @@ pub const PREFIXES: [&str; 104] = [
     "kotlinx.",
     "liquibase.",
     "net.bytebuddy.",
+    "net.openhft.",
     "net.sf.ehcache.",
     "net.spy.",
+    "ognl.",
     "okhttp3.",
     "okio.",
     "oracle.jdbc.",
     "oracle.net.",
     "oracle.ucp.",
+    "org.agrona.",
     "org.apache.",
     "org.aspectj.",
     "org.bouncycastle.",
@@ -73,6 +78,7 @@ pub const PREFIXES: [&str; 104] = [
     "org.codehaus.",
     "org.eclipse.jetty.",
     "org.eclipse.microprofile.",
+    "org.eclipse.persistence.",
     "org.ehcache.",
     "org.elasticsearch.",
     "org.flywaydb.",
@@ -83,21 +89,31 @@ pub const PREFIXES: [&str; 104] = [
     "org.infinispan.",
     "org.jboss.",
     "org.jctools.",
+    "org.jgroups.",
     "org.jooq.",
+    "org.jruby.",
     "org.junit.",
+    "org.mapdb.",
     "org.mariadb.",
+    "org.mozilla.javascript.",
+    "org.mvel2.",
     "org.mybatis.",
+    "org.neo4j.",
     "org.openjdk.jmh.",
     "org.opensearch.",
     "org.postgresql.",
+    "org.python.",
     "org.quartz.",
     "org.redisson.",
+    "org.rocksdb.",
     "org.slf4j.",
     "org.springframework.",
     "org.sqlite.",
     "org.thymeleaf.",
     "org.tinylog.",
     "org.wildfly.",
+    "org.xerial.",
+    "org.xnio.",
     "play.",
     "reactor.",
     "redis.clients.",
@@ -108,3 +124,18 @@ pub const PREFIXES: [&str; 104] = [
     "twitter4j.",
     "zipkin2.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::PREFIXES;
+
+    #[test]
+    fn whose_methods_lock_and_wait_for_the_application_are_libraries() {
+        for full in
+            ["com.sleepycat.je.txn.LockManager.waitForLock", "org.mapdb.DB.commit", "ognl.OgnlRuntime.invokeMethod"]
+        {
+            assert!(PREFIXES.iter().any(|prefix| full.starts_with(prefix)), "{full}");
+        }
+        assert!(PREFIXES.is_sorted(), "each once, where a reader looks for it");
+    }
+}

@@ -98,6 +98,14 @@ impl Synchronizer {
         )
     }
 
+    /// True for what only another thread can give, such as a result or an element of a queue: nobody waits with it for
+    /// time to pass, even if each wait has a limit and reaches it.
+    pub(crate) const fn is_of_others(self) -> bool {
+        let is_queue =
+            matches!(self, Synchronizer::SynchronousQueue | Synchronizer::TransferQueue | Synchronizer::BlockingQueue);
+        self.is_rendezvous() || is_queue || matches!(self, Synchronizer::Exchanger)
+    }
+
     /// True where waiting near the root of a thread means having no work.
     pub(crate) const fn may_be_idle(self) -> bool {
         matches!(

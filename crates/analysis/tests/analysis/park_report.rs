@@ -10,6 +10,7 @@ use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
 
+mod circles;
 mod in_between;
 mod never_ended;
 mod never_released;

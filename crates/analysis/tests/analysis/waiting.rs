@@ -1,6 +1,7 @@
 //! Waiting: what ranks with locks, and what is idle.
 
 mod had;
+mod limits;
 
 use crate::queued::Naming;
 use crate::story::{lock, recording, thread};

@@ -36,4 +36,19 @@ fn threads_that_nobody_woke_are_named_as_idle_or_forgotten() {
     let report = script.report(2_000, "lock");
     let said = "6 threads `worker-*` were in `Pool.take` all the time: idle, or nobody woke them.";
     assert!(report.verdict.ends_with(said), "{}", report.verdict);
+    // Those that put and those that take: each kind is named.
+    for event in &mut script.events {
+        if let Event::MonitorWait(wait) = event {
+            wait.chain = if wait.thread.0 > 3 { ChainId(900) } else { wait.chain };
+        }
+    }
+    let frames = ["java.lang.Object.wait", "com.acme.Queue.put", "com.acme.Client.run", "java.lang.Thread.run"];
+    let methods = frames.iter().filter_map(|frame| frame.rsplit_once('.')).zip(900..);
+    let mut named: Vec<Event> = methods.map(|((class, name), id)| crate::story::method(id, class, name)).collect();
+    named.push(crate::story::chain(900, &[(900, 1), (901, 1), (902, 1), (903, 1)]));
+    script.events.splice(0..0, named);
+    let report = script.report(2_000, "lock");
+    let said = "3 threads `worker-*` were in `Pool.take` all the time, and 3 threads `worker-*` in `Queue.put`: idle, or nobody \
+                woke them.";
+    assert!(report.verdict.ends_with(said), "{}", report.verdict);
 }

@@ -80,3 +80,26 @@ fn who_is_passed_over_is_a_detail_of_the_locks_finding() {
     assert!(about_lock.text.contains("blocked on `Inventory.lock`"), "{}", about_lock.text);
     assert!(about_lock.details.iter().any(|detail| detail.contains("still blocked")), "{:?}", about_lock.details);
 }
+
+/// Two workers are blocked from the begin to the end, and the lock was read to have one owner first and another one at
+/// the end: the finding about the threads and the one about the lock say the same of who owns it.
+#[test]
+fn who_owns_a_lock_only_at_the_end_is_no_owner_all_the_time() {
+    let mut script = Script::new();
+    for worker in [1, 3] {
+        script.enter(0, worker, 3, 0);
+    }
+    for (ms, owner) in [(1_100, 2), (12_000, 4)] {
+        for worker in [1, 3] {
+            let (time, start, chain) = (at(ms), at(0), ChainId(ENTER));
+            let (thread, lock, owner) = (ThreadId(worker), LockId(3), ThreadId(owner));
+            let look = LongContention { time, start, thread, lock, chain, owner, is_older: true };
+            script.events.push(Event::LongContention(look));
+        }
+    }
+    let report = script.report(12_000, "owner-method");
+    let texts: Vec<&str> = report.findings.iter().map(|finding| finding.text.as_str()).collect();
+    let all = texts.join("\n");
+    assert!(all.contains("The recording shows only its last owner, `worker-4`."), "{all}");
+    assert!(!all.contains("does not show w"), "{all}");
+}

@@ -189,3 +189,91 @@ fn how_few_work_for_how_many_is_said() {
     assert!(said(2).ends_with(few), "{}", said(2));
     assert!(said(6).ends_with("mostly in `Socket.read`."), "{}", said(6));
 }
+
+/// Eight workers have one name, as those of a factory that nobody asked for numbers.
+#[test]
+fn threads_with_one_name_are_several() {
+    let said = |names: [&str; 2]| {
+        let waits = "j.CompletableFuture.get com.acme.Prices.serve java.lang.Thread.run";
+        let wakes = "j.CompletableFuture.complete com.acme.Client.call java.lang.Thread.run";
+        let mut waiting = Waiting::new(waits, wakes);
+        waiting.events.extend([21, 22].into_iter().zip(names).map(|(id, name)| thread(id, name)));
+        for round in 0..5 {
+            (1..=2).for_each(|waiter| waiting.wait(waiter, round * 190, round * 190 + 180, Some(20 + waiter)));
+        }
+        let reads = "java.net.Socket.read com.acme.Client.call java.lang.Thread.run";
+        defined(&mut waiting, &[(7, reads)]);
+        for look in 0..45 {
+            (0..2).for_each(|worker| seen(&mut waiting, 21 + worker, 20 + 20 * look, 7));
+        }
+        let report = waiting.report();
+        format!("{}\n{}", report.verdict, report.findings[0].text)
+    };
+    let same = said(["worker", "worker"]);
+    assert!(same.contains("Meanwhile, threads `worker` were mostly in `Socket.read`."), "{same}");
+    assert!(same.contains("threads `worker` were in `Socket.read`"), "{same}");
+}
+
+/// A pool of three whose threads all sleep in their tasks: that there are too few of them is said whatever callers wait on.
+#[test]
+fn a_pool_all_of_whose_threads_are_busy_is_named() {
+    for (awaits, gives) in [
+        ("j.CompletableFuture.get", "j.CompletableFuture.complete"),
+        ("j.CountDownLatch.await", "j.CountDownLatch.countDown"),
+    ] {
+        let waits = format!("{awaits} com.acme.Prices.serve java.lang.Thread.run");
+        let wakes = format!("{gives} com.acme.Client.call java.lang.Thread.run");
+        let mut waiting = Waiting::new(&waits, &wakes);
+        waiting.events.extend((21..=23).map(|id| thread(id, &format!("client-{id}"))));
+        for round in 0..5 {
+            (1..=8).for_each(|waiter| waiting.wait(waiter, round * 190, round * 190 + 180, Some(21 + waiter % 3)));
+        }
+        let reads = "java.net.Socket.read com.acme.Client.call java.lang.Thread.run";
+        defined(&mut waiting, &[(7, reads)]);
+        for look in 0..45 {
+            (0..3).for_each(|worker| seen(&mut waiting, 21 + worker, 20 + 20 * look, 7));
+        }
+        let report = waiting.report();
+        let all = "All 3 threads `client-*` were busy nearly all the time; 8 threads waited for them.";
+        assert!(report.verdict.ends_with(all), "{}", report.verdict);
+        assert!(report.findings[0].text.contains(all), "{}", report.findings[0].text);
+    }
+}
+
+/// An event loop gives all work to one slow worker, which always has some; results come back by the loop.
+#[test]
+fn the_only_thread_that_is_busy_behind_an_event_loop_is_named() {
+    let said = |busy: &[u64]| {
+        let waits = "j.CompletableFuture.get com.acme.Prices.serve java.lang.Thread.run";
+        let wakes = "j.CompletableFuture.complete com.acme.Loop.run java.lang.Thread.run";
+        let mut waiting = Waiting::new(waits, wakes);
+        let names = [(21, "blocking-worker"), (22, "acceptor"), (23, "mailer"), (24, "warm-up")];
+        waiting.events.extend(names.map(|(id, name)| thread(id, name)));
+        for round in 0..5 {
+            (1..=4).for_each(|waiter| waiting.wait(waiter, round * 190, round * 190 + 180, Some(9)));
+        }
+        let selects = "sun.nio.ch.EPoll.wait sun.nio.ch.SelectorImpl.select com.acme.Loop.run java.lang.Thread.run";
+        defined(&mut waiting, &[(7, selects)]);
+        (0..45).for_each(|look| seen(&mut waiting, 9, 20 + 20 * look, 7));
+        waiting.events.push(Event::ThreadEnd(ThreadPoint { time: at(100), thread: ThreadId(24) }));
+        let (start, duration, cpu) = (at(0), DurationNs(100 * MS), DurationNs(90 * MS));
+        let ran = ThreadTime { start, duration, thread: ThreadId(24), cpu, run_queue: None };
+        waiting.events.push(Event::ThreadTime(ran));
+        // The acceptor waits for the network and never runs.
+        for (thread, cpu) in [(9, 5), (21, 40), (22, 0), (23, 40)] {
+            let (start, duration, cpu) = (at(0), DurationNs(1_000 * MS), DurationNs(cpu * MS));
+            if busy.contains(&thread) || thread < 23 {
+                let ran = ThreadTime { start, duration, thread: ThreadId(thread), cpu, run_queue: None };
+                waiting.events.push(Event::ThreadTime(ran));
+            }
+        }
+        let report = waiting.report();
+        (report.verdict, report.findings[0].text.clone())
+    };
+    let only =
+        "Of all other threads, only thread `blocking-worker` was busy nearly all the time: it may have done the work.";
+    let (verdict, text) = said(&[21]);
+    assert!(verdict.ends_with(only) && text.ends_with(only), "{verdict}\n{text}");
+    // Of two, nobody knows which.
+    assert!(!said(&[21, 23]).0.contains("may have done the work"));
+}

@@ -1,0 +1,84 @@
+//! When those lived that wait, and those that they may wait for.
+
+use super::*;
+
+/// When threads lived, within the report's range.
+pub(in crate::findings) struct Lives<'a> {
+    pub(super) threads: &'a Threads,
+    pub(super) range: Range,
+    /// The active thread time; 0 where it is not known.
+    pub(super) active_ns: u64,
+}
+
+impl<'a> Lives<'a> {
+    pub(in crate::findings) fn new(analysis: &'a Analysis, (active_ns, range): (u64, Range)) -> Lives<'a> {
+        Lives { threads: &analysis.threads, range, active_ns }
+    }
+
+    /// The platform threads of the application that lived, and how long.
+    pub(super) fn of_application<'n>(&'n self, names: &'n Names) -> impl Iterator<Item = (ThreadId, u64)> + 'n {
+        let is_of_application =
+            |thread: &ThreadId| names.thread(*thread).is_some_and(|def| !def.is_service && !def.is_virtual);
+        let lives = self
+            .threads
+            .ids()
+            .filter(is_of_application)
+            .map(|thread| (thread, self.threads.life_ns(thread, self.range)));
+        lives.filter(|(_, life)| *life > 0)
+    }
+
+    /// The same of a group.
+    pub(super) fn of_group(&self, group: TextId, names: &Names) -> Vec<(ThreadId, u64)> {
+        self.of_application(names).filter(|(thread, _)| names.group_text(*thread) == names.text(group)).collect()
+    }
+}
+
+impl Group {
+    /// How long those that wait lived together.
+    pub(super) fn life_ns(&self, lives: &Lives<'_>, names: &Names) -> u64 {
+        lives_of(self.threads.keys().copied(), (lives.threads, names), (lives.active_ns, lives.range))
+    }
+
+    /// For the verdict: that nearly all waits for a result had a limit and reached it.
+    pub(super) fn gave_up(&self) -> Option<String> {
+        let part = share(self.timed_out, self.count);
+        (self.entry == EntryKind::WaitResult && part >= ALONE).then(|| match self.timed_out == self.count {
+            true => "Each of these waits reached its time limit.".to_owned(),
+            false => format!("{} of these waits reached their time limit.", begun(&percent(part))),
+        })
+    }
+
+    /// For the verdict: that nearly all of the waiting is that of waits which nobody ended.
+    pub(super) fn unended(&self, lives: &Lives<'_>) -> Option<String> {
+        let part = share(self.in_flight_ns, self.total);
+        match self.in_flight == self.count {
+            true => Some(
+                self.nothing_returned(lives)
+                    .unwrap_or_else(|| "None of these waits ended during the recording.".to_owned()),
+            ),
+            false => (part >= ALONE).then(|| {
+                format!(
+                    "{} of that time belongs to waits that had not ended when the recording ended.",
+                    begun(&percent(part))
+                )
+            }),
+        }
+    }
+
+    /// That no permit or pooled object came back, where threads waited for one from the begin of the recording to its end.
+    pub(super) fn nothing_returned(&self, lives: &Lives<'_>) -> Option<String> {
+        /// Waits that are known at the begin of the recording begin a moment later.
+        const ALL_THE_TIME: f64 = 0.98;
+        let range_ns = lives.range.to.since(lives.range.from).0;
+        let (threads, waits) = (self.threads.len() as u64, self.count);
+        let are_all = self.in_flight == waits && waits == threads && range_ns > 0;
+        let lasted = are_all && self.threads.values().all(|ns| share(*ns, range_ns) >= ALL_THE_TIME);
+        (lasted && self.entry == EntryKind::WaitPermit).then(|| {
+            format!(
+                "These waits all began before the recording, and in its {} nothing that these threads wait for was returned: \
+                 those that took it may have kept it.",
+                DurationNs(range_ns)
+            )
+        })
+    }
+}
