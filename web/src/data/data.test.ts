@@ -40,9 +40,9 @@ const kind = (name: (typeof KINDS)[number]) => KINDS.indexOf(name);
 
 describe("lanes of threads", () => {
   it("sums of many locks in the same second are one pale segment with their time together", () => {
-    const lane: Lane = { thread: 1, blockedNs: 0, start: [], span: [], total: [], kind: [], longest: [], joined: [] };
+    const lane: Lane = { thread: 1, blockedNs: 0, start: [], span: [], total: [], kind: [], longest: [], joined: [], idle: [] };
     const spans: number[] = [];
-    for (const start of [0, 0, 0, 1000]) draw(lane, spans, 10, { start, span: 1000, total: 300, kind: 0, longest: ONLY_SUMS, joined: 2 });
+    for (const start of [0, 0, 0, 1000]) draw(lane, spans, 10, { start, span: 1000, total: 300, kind: 0, longest: ONLY_SUMS, joined: 2, idle: false });
     expect([lane.start, lane.span, lane.total, lane.joined]).toEqual([[0, 1000], [1000, 1000], [900, 300], [6, 2]]);
     expect([strength(lane, 0), strength(lane, 1)]).toEqual([0.6, 0.3]);
     expect(strength({ ...lane, longest: [0, 1000] }, 0)).toBe(0.9);

@@ -10,6 +10,11 @@ export type State = Kind | "idle" | "virtual-ran" | "virtual-ready" | "virtual-b
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
 export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-ready", "virtual-ran", "virtual-blocked", "virtual-waiting"];
 
+/** The state of a row of a kind. */
+export function stateOf(kind: Kind, isIdle: boolean): State {
+  return isIdle ? "idle" : kind;
+}
+
 /** The thread kind of platform threads of the application. */
 export const PLATFORM = 0;
 /** The thread kind of virtual threads. */
@@ -86,7 +91,7 @@ function carriedBy(carriers: Groups, intervals: number): Record<Kind, number[]> 
 }
 
 /** In which a platform thread neither runs nor could run. */
-const AWAY = ["monitor", "juc", "wait", "park"] as const;
+export const AWAY = ["monitor", "juc", "wait", "park"] as const;
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */
 const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
