@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
+import { changes, frameChange, partOf, PIECES, rates, unitsOf, waitRates, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups, type Lane } from "./contract";
 import { roomOf, threadCount } from "./fit";
@@ -96,6 +96,11 @@ describe("states of threads", () => {
     const byMethod = groups([[[1, kind("park"), 0], 75], [[2, kind("park"), 0], 25], [[1, kind("wait"), 0], 10], [[2, kind("park"), 1], 80]]);
     takeIdle(time, byMethod, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
     expect([time.idle, time.park, time.wait]).toEqual([[50, 0], [50, 80], [10, 0]]);
+  });
+  it("waits are compared without what idle threads waited in the same method, as in the report", () => {
+    const waits = groups([[[1, kind("park"), 0], 90], [[1, kind("wait"), 0], 8], [[2, kind("park"), 1], 30]]);
+    const found = waitRates(waits, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [1, 1], [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
+    expect([found.get("Worker.run")!.mean, found.get("Pool.borrow")!.mean]).toEqual([expect.closeTo((30 + 8) / 2), 15]);
   });
   it("no more virtual threads are blocked and wait than there are", () => {
     const blocked = groups([

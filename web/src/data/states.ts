@@ -96,18 +96,24 @@ export const AWAY = ["monitor", "juc", "wait", "park"] as const;
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */
 const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
 
+/** Which part of the waits of a kind in a method is that of idle threads. */
+export function idlePartOf(idleWaits: IdleWaits[]): (method: string, kind: Kind) => number {
+  const parts = new Map(idleWaits.map(({ method, isMonitor, idleNs, totalNs }) => [`${isMonitor ? "wait" : "park"} ${method}`, idleNs / totalNs]));
+  return (method, kind) => parts.get(`${kind} ${method}`) ?? 0;
+}
+
 /**
  * Takes what idle threads waited out of the times of waits. `byMethod` is grouped by method, kind and time: it says how
  * large the idle part of each interval is.
  */
 export function takeIdle(time: Record<State, number[]>, byMethod: Groups, nameOf: (method: number) => string, idleWaits: IdleWaits[]): void {
-  const idlePart = new Map(idleWaits.map(({ method, isMonitor, idleNs, totalNs }) => [`${isMonitor} ${method}`, idleNs / totalNs]));
+  const idlePart = idlePartOf(idleWaits);
   const parts = { wait: time.wait.map(() => [0, 0]), park: time.park.map(() => [0, 0]) };
   addUp(byMethod, 2, ([method = 0, number = 0], interval, total) => {
     const kind = KINDS[number];
     if (kind !== "wait" && kind !== "park") return;
     const sums = parts[kind][interval]!;
-    sums[0]! += total * (idlePart.get(`${kind === "wait"} ${nameOf(method)}`) ?? 0);
+    sums[0]! += total * idlePart(nameOf(method), kind);
     sums[1]! += total;
   });
   for (const kind of ["wait", "park"] as const) {
