@@ -6,8 +6,9 @@ use crate::terminal::Screen;
 use comfy_table::{presets, CellAlignment, Table};
 use headway_analysis::Report;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Methods that are shown.
 const MOST_METHODS: usize = 10;
@@ -26,7 +27,7 @@ pub fn write(shown: &[Analysed], screen: &Screen, out: &mut String) {
     title("WAITS", "waited time per second of recording, by method; idle threads left out", screen, out);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    let files = shown.iter().map(|analysed| prose_fitted(&file_name(&analysed.path), FILE));
+    let files = headings(shown.iter().map(|analysed| analysed.path.as_path()));
     table.set_header(std::iter::once("WAITED IN".to_owned()).chain(files));
     let width =
         if screen.cut { screen.width.saturating_sub(3 + shown.len() * (FILE + 2)).max(FILE) } else { usize::MAX };
@@ -43,6 +44,16 @@ pub fn write(shown: &[Analysed], screen: &Screen, out: &mut String) {
         let _ = writeln!(out, "{}", line.trim_end());
     }
     super::details::more(methods.len(), MOST_METHODS, screen, out);
+}
+
+/// What the columns are called: files without their folders, numbers of the recordings if that is not enough.
+fn headings<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<String> {
+    let name = |path: &Path| prose_fitted(&file_name(Path::new(path.file_name().unwrap_or(path.as_os_str()))), FILE);
+    let names: Vec<String> = paths.map(name).collect();
+    match names.iter().collect::<BTreeSet<_>>().len() == names.len() {
+        true => names,
+        false => (1..=names.len()).map(|number| format!("recording {number}")).collect(),
+    }
 }
 
 /// Methods with the time waited in each second of each recording, those with the largest time first.
@@ -64,6 +75,13 @@ fn methods<'a>(reports: &[&'a Report]) -> Vec<(&'a str, Vec<u64>)> {
 mod tests {
     use super::*;
     use headway_analysis::report::WaitSite;
+
+    #[test]
+    fn columns_have_names_that_differ() {
+        let of = |paths: [&str; 2]| headings(paths.into_iter().map(Path::new));
+        assert_eq!(of(["/tmp/recordings/a.jfr", "/tmp/recordings/a2.jfr"]), ["a.jfr", "a2.jfr"]);
+        assert_eq!(of(["before/a.jfr", "after/a.jfr"]), ["recording 1", "recording 2"]);
+    }
 
     #[test]
     fn methods_have_their_time_per_second_of_each_recording() {
