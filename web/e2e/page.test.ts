@@ -656,7 +656,7 @@ const NOT_THERE: [address: string, sentence: string][] = [
   ["overview?method=nothing", "a method on its call stack whose name contains “nothing”"],
   ["overview?range=99000000000000-99000000000009", "before the time range begins"],
   ["overview?recording=1", "names a second recording"],
-  ["threads?contention=monitor@1@nobody%239", "There is no single blocked on a monitor of nobody"],
+  ["threads?contention=monitor@1@nobody%239", "There is no single bar “blocked on a monitor” of nobody"],
   ["locks?kind=rwlock", "there is no kind of lock “rwlock”"],
   ["locks?mode=nonsense", "this page has no mode “nonsense”"],
   ["steal?sort=-nonsense", "this page has no sort “-nonsense”"],
@@ -720,6 +720,17 @@ describe("the page in one file", () => {
     await page.setViewportSize({ width: 800, height: 900 });
     await expect.poll(wraps).toBe("normal");
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+    // Nothing is beside the window in the tables of many columns.
+    for (const [tab, table] of [["Parks", "Park statistics by blocker"], ["CPU shortage", "Time without a CPU, by thread"], ["CPU shortage", "Transactions by kind"]] as const) {
+      await page.getByRole("link", { name: tab, exact: true }).click();
+      const grid = page.getByRole("treegrid", { name: table });
+      await grid.locator(".tablerow").first().waitFor();
+      expect(await grid.evaluate((one) => one.scrollWidth - one.clientWidth), table).toBeLessThanOrEqual(0);
+    }
+    await page.goto(`${file}#/parks?mode=park`);
+    const waits = page.getByRole("treegrid", { name: "Waits by blocker" });
+    await waits.waitFor();
+    expect(await waits.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
     expect(complaints).toEqual([]);
     await context.close();
   });

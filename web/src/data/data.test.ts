@@ -9,7 +9,7 @@ import { countsOf, NO_NAMES } from "./group";
 import { draw, ONLY_SUMS, strength } from "./lanes";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
-import { cpusOf, spentOf } from "./spent";
+import { cpusOf, linesOver, spentOf } from "./spent";
 import { addUp, states, takeIdle } from "./states";
 import { edgesOf, folded, OTHERS, rootsOf, withinOf } from "./waitfor";
 
@@ -148,11 +148,17 @@ describe("states of threads", () => {
     expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
   it("off-CPU time is steal and the larger of the other two", () => {
-    const rows = spentOf(groups([
+    const rows = spentOf([groups([
       [[3, kind("ran")], 60], [[3, kind("stolen")], 10], [[3, kind("throttled")], 5], [[3, kind("queued")], 30],
       [[4, kind("ran")], 90],
-    ]));
+    ])]);
     expect(rows.map(({ value, offCpu, share }) => [value, offCpu, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
+  });
+  it("carriers of virtual threads are among the application's threads, in rows and over time", () => {
+    const threads = groups([[[3, kind("ran")], 60], [[3, kind("queued")], 30]]);
+    const carriers = groups([[[3, kind("ran")], 6], [[5, kind("stolen")], 40], [[5, kind("ran")], 60]]);
+    expect(spentOf([threads, carriers]).map(({ value, ran, stolen, queued, share }) => [value, ran, stolen, queued, share])).toEqual([[5, 60, 40, 0, 0.4], [3, 66, 0, 30, 30 / 96]]);
+    expect(linesOver([groups([[[3, 0], 1]]), groups([[[3, 0], 2], [[3, 1], 4]])], 2)).toEqual(new Map([[3, [3, 4]]]));
   });
   it("the machine has as many CPUs as its time has seconds per second", () => {
     const machine = { busy: 30e9, stolen: 1e9, idle: 8.9e9 };
