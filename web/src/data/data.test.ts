@@ -3,7 +3,7 @@ import { changes, frameChange, partOf, PIECES, rates, unitsOf, waitRates, withou
 import { cut } from "./intervals";
 import { KINDS, type Groups, type Lane } from "./contract";
 import { roomOf, threadCount } from "./fit";
-import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
+import { flame, flat, follow, JDK, REST, sandwich, selfOver, type FlameNode } from "./flame";
 import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
 import { draw, ONLY_SUMS, strength } from "./lanes";
@@ -231,6 +231,14 @@ describe("flame graphs", () => {
   });
   it("a method that calls itself counts once", () => {
     expect(flat(chains, book()).find((method) => method.name === "app.A.run")).toEqual({ name: "app.A.run", self: 1, total: 16 });
+  });
+  it("a method has its own time by interval, whatever called it", () => {
+    const overTime = groups([[[1, 0], 3], [[1, 1], 2], [[2, 1], 5], [[0, 0], 9]]);
+    const lines = selfOver(overTime, book(), 2);
+    const total = [...lines.values()].flat().reduce((sum, time) => sum + time, 0);
+    const leaves = new Map(flat({ ...chains, value: [1, 2], total: [5, 5], parent: [-1, -1] }, book()).filter(({ self }) => self > 0).map(({ name, self }) => [name, self]));
+    expect([total, new Map([...lines].map(([name, line]) => [name, line[0]! + line[1]!]))]).toEqual([10, leaves]);
+    expect([...lines.values()].map((line) => line.length)).toEqual([...lines].map(() => 2));
   });
   it("have what is beyond the limit as one frame, so that the whole is the whole", () => {
     const cut = { ...chains, totalNs: 25, leftOut: 3 };

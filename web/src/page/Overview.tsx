@@ -1,4 +1,4 @@
-import type { Facts, Finding, Groups, Ledger, LedgerPart, Link, Phase, Pressure as OfLocks } from "../data/contract";
+import { KINDS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Link, type Phase, type Pressure as OfLocks } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
@@ -25,6 +25,7 @@ import { useDuration } from "../view/FilterBar";
 import { LockMap } from "../view/LockMap";
 import { Plot } from "../view/Plot";
 import { Between, Sampled } from "../view/Sampled";
+import { MethodsOnCpu } from "./MethodsOnCpu";
 import { VirtualThreads } from "./VirtualThreads";
 import { Waits } from "./Waits";
 
@@ -39,6 +40,8 @@ export function Overview() {
   const facts = opening.recordings[view.value.recording]!;
   const waits = <Waits facts={facts} />;
   const waitsFirst = waitsMost(facts);
+  // That locks are not recorded is no more than a remark below what is.
+  const hasLocks = !leavesOutLocks(facts.settings) || !hasCpuSamples(facts);
   return (
     <div class="columns">
       {facts.problems.length > 0 && (
@@ -49,10 +52,12 @@ export function Overview() {
       <Verdict facts={facts} />
       <div>
         {waitsFirst && waits}
-        <Answers />
+        {hasLocks && <Answers />}
         {!waitsFirst && waits}
+        {isNegligible(facts) && hasCpuSamples(facts) && <MethodsOnCpu />}
         {!isNegligible(facts) && <LocksOverTime />}
         {!isNegligible(facts) && <Pressure />}
+        {!hasLocks && <Answers />}
       </div>
       <div>
         <Findings facts={facts} />
@@ -130,6 +135,10 @@ function entriesOf(part: LedgerPart): string {
 /** True if threads were hardly blocked at all: then pictures of locks over time would show what does not matter. */
 function isNegligible({ blockedNs, ledger }: Facts): boolean {
   return blockedNs < ledger.activeNs / 1000;
+}
+
+function hasCpuSamples({ stretches }: Facts): boolean {
+  return (stretches[KINDS.indexOf("cpu")] ?? 0) > 0;
 }
 
 /** Pressure as the analysis of the whole recording tells it. */
