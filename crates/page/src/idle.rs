@@ -86,7 +86,7 @@ mod tests {
             let kind = FrameKind::Interpreted;
             let frame = Frame { method: MethodId(id), bci: 3, line: 7, kind, approximate: false };
             let chain = CallChain { frames: vec![frame], truncated: false };
-            names.feed(&Event::Chain(Arc::new(ChainDef { id: ChainId(u64::from(id)), chain })));
+            names.feed(&Event::Chain(Arc::new(ChainDef { id: ChainId(id), chain })));
         }
         let (run, borrow) = (names.chain(ChainId(1), 0), names.chain(ChainId(2), 0));
         let (queue, pool) = (names.lock_of_class("queue"), names.lock_of_class("pool"));
