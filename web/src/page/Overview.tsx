@@ -1,3 +1,4 @@
+import { useMemo } from "preact/hooks";
 import { KINDS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Link, type Phase, type Pressure as OfLocks } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
@@ -401,10 +402,13 @@ function Pressure() {
   const names = useNames(view.value.recording);
   const pressure = usePressure();
   const range = rangeOf(view.value, whole);
-  const lines = pressure ? linesOf(pressure, names, view.value.lock, range, WORST) : [];
+  const { lines, edges, series, shades } = useMemo(() => {
+    const lines = pressure ? linesOf(pressure, names, view.value.lock, range, WORST) : [];
+    const series = lines.map((line, place) => ({ label: line.label, colour: PALETTE[place]!, values: line.values }));
+    const shades = lines[0]?.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] })) ?? [];
+    return { lines, series, shades, edges: pressure ? edgesOf(pressure, range, whole) : [] };
+  }, [pressure, view.value.lock, range.from, range.to, whole]);
   if (!pressure || lines.length === 0) return null;
-  const edges = edgesOf(pressure, range, whole);
-  const shades = lines[0]!.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] }));
   const at = intervalAt({ edges }, cursor.value);
   const highest = lines.reduce((most, line) => line.values.reduce((max, value) => Math.max(max, value), most), 0);
   const places = highest > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(highest * 100)))) : 0;
@@ -426,7 +430,7 @@ function Pressure() {
       <Plot
         label="Critical section pressure of the worst locks over time. Drag to choose a time range."
         times={edges}
-        series={lines.map((line, place) => ({ label: line.label, colour: PALETTE[place]!, values: line.values }))}
+        series={series}
         stacked={false}
         height={170}
         range={null}
