@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { flat, selfOver } from "../data/flame";
 import { average } from "../data/intervals";
-import { grouping, MOST_STACKS, overTime, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { MOST_STACKS, overTime, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { methodOnCpu } from "../state/leading";
 import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
@@ -27,9 +27,10 @@ export function MethodsOnCpu() {
   const { samplesWeighted } = useSource().opening.recordings[recording]!;
   const scope = scopeOf(view.value, whole, ["cpu"]);
   const { made, query } = overTime(scope, ["contender-chain"], MOST_STACKS, HEAT);
-  const answers = useAnswers(grouping(scope, ["contender-chain"], MOST_STACKS), query);
+  // One question: its answer has all call stacks, which is much.
+  const answers = useAnswers(query);
   const rows = useMemo(() => (answers ? flat(answers[0], names) : []).filter(({ self }) => self > 0), [answers]);
-  const lines = useMemo(() => answers && selfOver(answers[1], names, made.intervals), [answers]);
+  const lines = useMemo(() => answers && selfOver(answers[0], names, made.intervals), [answers]);
   if (!answers || !lines) return <section class="card" aria-busy="true" />;
   const { totalNs } = answers[0];
   if (totalNs === 0) return null;
