@@ -41,8 +41,7 @@ export function Overview() {
   const facts = opening.recordings[view.value.recording]!;
   const waits = <Waits facts={facts} />;
   const waitsFirst = waitsMost(facts);
-  // That locks are not recorded is no more than a remark below what is.
-  const hasLocks = !leavesOutLocks(facts.settings) || !hasCpuSamples(facts);
+  const cpuOnly = hasOnlyCpu(facts);
   return (
     <div class="columns">
       {facts.problems.length > 0 && (
@@ -53,12 +52,12 @@ export function Overview() {
       <Verdict facts={facts} />
       <div>
         {waitsFirst && waits}
-        {hasLocks && <Answers />}
+        {!cpuOnly && <Answers />}
         {!waitsFirst && waits}
-        {isNegligible(facts) && hasCpuSamples(facts) && <MethodsOnCpu />}
+        {cpuOnly && <MethodsOnCpu />}
         {!isNegligible(facts) && <LocksOverTime />}
         {!isNegligible(facts) && <Pressure />}
-        {!hasLocks && <Answers />}
+        {cpuOnly && <Answers />}
       </div>
       <div>
         <Findings facts={facts} />
@@ -138,8 +137,10 @@ function isNegligible({ blockedNs, ledger }: Facts): boolean {
   return blockedNs < ledger.activeNs / 1000;
 }
 
-function hasCpuSamples({ stretches }: Facts): boolean {
-  return (stretches[KINDS.indexOf("cpu")] ?? 0) > 0;
+/** True if there are CPU samples and nothing of locks and waits. Elsewhere all call stacks would be too much to ask for. */
+function hasOnlyCpu({ stretches, contentions, waits, settings }: Facts): boolean {
+  const hasSamples = (stretches[KINDS.indexOf("cpu")] ?? 0) > 0;
+  return hasSamples && (leavesOutLocks(settings) || (contentions === 0 && waits.length === 0));
 }
 
 /** Pressure as the analysis of the whole recording tells it. */
