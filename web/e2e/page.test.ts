@@ -264,6 +264,27 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("compares the data of a chart only when they change, not while the mouse moves", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
+    await page.locator(".timeline canvas").waitFor();
+    await page.locator(".answers tbody tr").first().waitFor();
+    await page.evaluate(() => {
+      const { stringify } = JSON;
+      const counted = (value: unknown) => {
+        const text = stringify(value);
+        if (text !== undefined && text.length > 5_000) document.title = `large: ${text.length}`;
+        return text;
+      };
+      JSON.stringify = counted;
+    });
+    const box = (await page.locator(".timeline canvas").boundingBox())!;
+    for (const part of [0.3, 0.5, 0.7]) await page.mouse.move(box.x + box.width * part, box.y + box.height / 2);
+    await page.locator(".timeline .legend").getByText(/^at \d/).waitFor();
+    expect(await page.title()).not.toContain("large");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("draws the heat map in the colours of its scale, light and dark, on narrow screens and in print", async () => {
     for (const [scheme, strong] of [["light", "rgb(90, 30, 0)"], ["dark", "rgb(255, 241, 227)"]] as const) {
       const { page, context, complaints } = await visit(`${address()}#/overview`, scheme);
@@ -656,7 +677,7 @@ const NOT_THERE: [address: string, sentence: string][] = [
   ["overview?method=nothing", "a method on its call stack whose name contains “nothing”"],
   ["overview?range=99000000000000-99000000000009", "before the time range begins"],
   ["overview?recording=1", "names a second recording"],
-  ["threads?contention=monitor@1@nobody%239", "There is no single blocked on a monitor of nobody"],
+  ["threads?contention=monitor@1@nobody%239", "There is no single bar “blocked on a monitor” of nobody"],
   ["locks?kind=rwlock", "there is no kind of lock “rwlock”"],
   ["locks?mode=nonsense", "this page has no mode “nonsense”"],
   ["steal?sort=-nonsense", "this page has no sort “-nonsense”"],
@@ -720,7 +741,31 @@ describe("the page in one file", () => {
     await page.setViewportSize({ width: 800, height: 900 });
     await expect.poll(wraps).toBe("normal");
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+    // Nothing is beside the window in the tables of many columns.
+    for (const [tab, table] of [["Parks", "Park statistics by blocker"], ["CPU shortage", "Time without a CPU, by thread"], ["CPU shortage", "Transactions by kind"]] as const) {
+      await page.getByRole("link", { name: tab, exact: true }).click();
+      const grid = page.getByRole("treegrid", { name: table });
+      await grid.locator(".tablerow").first().waitFor();
+      expect(await grid.evaluate((one) => one.scrollWidth - one.clientWidth), table).toBeLessThanOrEqual(0);
+    }
+    await page.goto(`${file}#/parks?mode=park`);
+    const waits = page.getByRole("treegrid", { name: "Waits by blocker" });
+    await waits.waitFor();
+    expect(await waits.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
     expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("keeps the last column in sight, however long the names of threads are", async () => {
+    const { page, context } = await visit(`${file}#/overview`);
+    const card = page.locator(".card", { has: page.locator("table.answers") }).first();
+    await card.locator("tbody tr").first().waitFor();
+    const beyond = () => card.evaluate((one) => one.scrollWidth - one.clientWidth);
+    await card.evaluate((one) => one.querySelectorAll("td:nth-child(3)").forEach((name) => (name.textContent = "PooledConnectionPoolManagerHelperThread".repeat(4))));
+    for (const width of [1280, 800]) {
+      await page.setViewportSize({ width, height: 900 });
+      await expect.poll(beyond, { message: String(width) }).toBeLessThanOrEqual(0);
+    }
     await context.close();
   });
 

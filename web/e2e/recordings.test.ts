@@ -67,6 +67,24 @@ describe("the page", () => {
     await context.close();
   });
 
+  it("shows the methods that used the CPU where nothing else was recorded", async () => {
+    const { page, context, complaints } = await visit(`${report(place.file("cpu.html"), ["cpu.jfr"])}#/overview`);
+    const card = page.getByLabel("Methods on CPU");
+    const rows = card.locator("tbody tr");
+    await rows.first().waitFor();
+    const texts = (await rows.allInnerTexts()).map((text) => text.replace(/\u200b/g, ""));
+    expect(texts).toHaveLength(2);
+    for (const [at, parts] of [["Index.hash", "2.99 s", "75 %"], ["Index.sort", "990 ms", "25 %"]].entries()) for (const part of parts) expect(texts[at]).toContain(part);
+    await card.getByText("1 method with less time not shown").waitFor();
+    // The same part as in the finding.
+    expect(await page.locator(".findings").innerText()).toMatch(/75 % were in com.acme.shop.Index.hash/);
+    expect(await page.locator("main h2").allInnerTexts()).toEqual(["Methods on CPU", "Locks and waits were not recorded", "Findings", "This recording"]);
+    await rows.first().getByRole("link").click();
+    await page.waitForFunction(() => location.hash.startsWith("#/profile") && location.hash.includes("com.acme.shop.Index.hash"));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows waits where they cost more than locks: when, on Incident too, and before and after", async () => {
     interface Waited { blocked_ns: number; waits: { total_ns: number; idle: boolean }[] }
     const { blocked_ns, waits } = summary<Waited>("exhausted.jfr");

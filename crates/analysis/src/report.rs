@@ -708,7 +708,16 @@ const MOSTLY: f64 = 0.9;
 impl Report {
     /// How long threads waited, without idle ones.
     pub fn waited_ns(&self) -> u64 {
-        self.waits.iter().filter(|site| !site.idle).map(|site| site.total_ns).sum()
+        self.waited_by_method().values().sum()
+    }
+
+    /// The same, by the method that waited.
+    pub fn waited_by_method(&self) -> BTreeMap<&str, u64> {
+        let mut methods: BTreeMap<&str, u64> = BTreeMap::new();
+        for site in self.waits.iter().filter(|site| !site.idle) {
+            *methods.entry(&site.method).or_default() += site.total_ns;
+        }
+        methods
     }
 
     /// `waiting for a database connection`, where findings say that nearly all of these entries of the ledger is that.

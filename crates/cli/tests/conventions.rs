@@ -380,6 +380,9 @@ fn several_files_end_with_their_totals() {
     let totals = said.stdout.split("TOTALS").nth(1).expect("totals");
     let line = totals.lines().find(|line| line.trim_start().starts_with("waits.jfr")).expect("a line");
     assert!(totals.contains("WAITED") && line.contains("800 ms"), "{totals}");
+    let (_, waits) = totals.split_once("WAITS").expect("where threads waited");
+    assert!(waits.contains("shop.jfr") && waits.contains("waits.jfr"), "{totals}");
+    assert!(waits.lines().any(|line| line.contains("0 ns") && line.contains("800 ms")), "{totals}");
     assert!(totals.lines().all(|line| line.chars().count() <= 80), "{totals}");
     refuses(&mut command(&["report", "no-*.jfr"], "", directory.path()), 2, "no-*.jfr: no file matches");
 }

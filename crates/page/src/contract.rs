@@ -412,6 +412,8 @@ pub struct Lane {
     pub longest: Vec<i64>,
     /// Stretches joined in it.
     pub joined: Vec<u32>,
+    /// True where it is a wait of an idle thread.
+    pub idle: Vec<bool>,
 }
 
 /// A blocked stretch, a wait or a park, as a whole.
@@ -437,6 +439,8 @@ pub struct Stretch {
     pub unfinished: bool,
     /// True if it stands for several short ones that were added up.
     pub summed: bool,
+    /// True for a wait of an idle thread.
+    pub idle: bool,
     /// Who held the lock meanwhile.
     pub slices: Vec<Slice>,
 }

@@ -1,6 +1,7 @@
 //! What each thread did, when; and single stretches.
 
 use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch, Thread};
+use crate::idle::Idle;
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::Selection;
@@ -31,6 +32,7 @@ pub(crate) fn lanes(
         lanes.push(Lane { thread, blocked_ns: totals.blocked, ..Lane::default() });
         told.thread(thread);
     }
+    let idle = Idle::of(recording);
     let pixel = ((selection.to - selection.from) / u64::from(pixels.max(1))).max(1);
     let mut spans: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
     for (place, rows) in recording.table().stretches() {
@@ -45,7 +47,7 @@ pub(crate) fn lanes(
         // What was added up cannot be looked at one by one.
         let (total, longest) = if is_sum { (sum.total, ONLY_SUMS) } else { (span, start as i64) };
         let joined = (sum.count + sum.going) as u32;
-        let segment = Segment { start, span, total, kind: rows[0].kind, longest, joined };
+        let segment = Segment { start, span, total, kind: rows[0].kind, longest, joined, idle: idle.is_idle(&rows[0]) };
         segment.draw(&mut lanes[place_of_lane], &mut spans[place_of_lane], pixel);
     }
     let threads = application_threads(recording, order.iter().map(|(thread, _)| *thread));
@@ -104,6 +106,7 @@ struct Segment {
     kind: u8,
     longest: i64,
     joined: u32,
+    idle: bool,
 }
 
 impl Segment {
@@ -112,8 +115,11 @@ impl Segment {
     fn draw(&self, lane: &mut Lane, spans: &mut Vec<u64>, pixel: u64) {
         // Lives and samples lie over other kinds: look for the last of this one.
         let recent = lane.kind.len().saturating_sub(4)..lane.kind.len();
-        let is_like =
-            |at: &usize| lane.kind[*at] == self.kind && (lane.longest[*at] == ONLY_SUMS) == (self.longest == ONLY_SUMS);
+        let is_like = |at: &usize| {
+            lane.kind[*at] == self.kind
+                && lane.idle[*at] == self.idle
+                && (lane.longest[*at] == ONLY_SUMS) == (self.longest == ONLY_SUMS)
+        };
         let last = recent.rev().find(is_like);
         if let Some(at) = last {
             let end = lane.start[at] + lane.span[at];
@@ -136,6 +142,7 @@ impl Segment {
         lane.kind.push(self.kind);
         lane.longest.push(self.longest);
         lane.joined.push(self.joined);
+        lane.idle.push(self.idle);
         spans.push(self.span);
     }
 }
@@ -159,8 +166,8 @@ pub(crate) fn longest(
     }
     found.sort_by_key(|(time, place)| (std::cmp::Reverse(*time), *place));
     found.truncate(limit);
-    let mut told = Mentioned::of(recording.names());
-    let stretches = found.iter().filter_map(|(_, place)| tell(recording, *place, &mut told)).collect();
+    let (idle, mut told) = (Idle::of(recording), Mentioned::of(recording.names()));
+    let stretches = found.iter().filter_map(|(_, place)| tell(recording, *place, &idle, &mut told)).collect();
     (stretches, told.into_names())
 }
 
@@ -180,11 +187,11 @@ pub(crate) fn stretch(
             && row.flags & (CONTINUES | SUMMED) == 0
     };
     let place = recording.table().rows().iter().position(is_it);
-    let stretch = place.and_then(|place| tell(recording, place, &mut told));
+    let stretch = place.and_then(|place| tell(recording, place, &Idle::of(recording), &mut told));
     (stretch, told.into_names())
 }
 
-fn tell(recording: &Recording, place: usize, told: &mut Mentioned<'_>) -> Option<Stretch> {
+fn tell(recording: &Recording, place: usize, idle: &Idle<'_>, told: &mut Mentioned<'_>) -> Option<Stretch> {
     let (_, rows) = recording.table().stretch_of(place)?;
     let head = rows.first()?;
     told.thread(head.thread);
@@ -204,6 +211,7 @@ fn tell(recording: &Recording, place: usize, told: &mut Mentioned<'_>) -> Option
         after_wait: head.flags & AFTER_WAIT != 0,
         unfinished: head.flags & UNFINISHED != 0,
         summed: head.flags & SUMMED != 0,
+        idle: idle.is_idle(head),
         slices: rows.iter().map(slice).collect(),
     })
 }
@@ -236,6 +244,7 @@ mod tests {
             kind: Kind::Monitor as u8,
             longest: ONLY_SUMS,
             joined: 2,
+            idle: false,
         };
         for start in [0, 0, 0, SECOND] {
             sum(start).draw(&mut lane, &mut spans, SECOND / 100);

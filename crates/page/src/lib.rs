@@ -30,6 +30,7 @@ mod estimates;
 mod facts;
 mod group;
 mod held_off;
+mod idle;
 mod keys;
 mod lanes;
 mod links;

@@ -1,9 +1,9 @@
 // What changed between two recordings, and whether it is more than noise.
-import type { Groups } from "./contract";
+import { KINDS, type Groups, type IdleWaits } from "./contract";
 import type { FlameNode } from "./flame";
 import { countsOf } from "./group";
 import { parseRange, type Cut, type Range } from "./intervals";
-import { addUp } from "./states";
+import { addUp, idlePartOf } from "./states";
 
 /** Pieces into which each recording is cut to see how much it varies by itself. */
 export const PIECES = 12;
@@ -58,14 +58,34 @@ export function partOf(text: string, durationNs: number): Range | null {
 
 /** Rates by name, of groups by something and time; pieces without any unit say nothing. */
 export function rates(groups: Groups, name: (value: number) => string, units: number[]): Map<string, Rate> {
-  const pieces = new Map<string, number[]>();
-  addUp(groups, 1, ([value = 0], piece, total) => {
-    const text = name(value);
-    const line = pieces.get(text) ?? new Array<number>(units.length).fill(0);
-    pieces.set(text, line);
-    line[piece]! += total;
-  });
-  return new Map([...pieces].map(([text, line]) => [text, rate(line, units)]));
+  const pieces = new Pieces(units);
+  addUp(groups, 1, ([value = 0], piece, total) => pieces.add(name(value), piece, total));
+  return pieces.rates();
+}
+
+/** Rates of waits by method, of groups by method, kind and time, without what idle threads waited. */
+export function waitRates(groups: Groups, name: (method: number) => string, units: number[], idleWaits: IdleWaits[]): Map<string, Rate> {
+  const pieces = new Pieces(units);
+  const idlePart = idlePartOf(idleWaits);
+  addUp(groups, 2, ([method = 0, kind = 0], piece, total) => pieces.add(name(method), piece, total * (1 - idlePart(name(method), KINDS[kind]!))));
+  return pieces.rates();
+}
+
+/** Time by name and piece. */
+class Pieces {
+  readonly #lines = new Map<string, number[]>();
+
+  constructor(private readonly units: number[]) {}
+
+  add(name: string, piece: number, time: number): void {
+    const line = this.#lines.get(name) ?? new Array<number>(this.units.length).fill(0);
+    this.#lines.set(name, line);
+    line[piece]! += time;
+  }
+
+  rates(): Map<string, Rate> {
+    return new Map([...this.#lines].map(([name, line]) => [name, rate(line, this.units)]));
+  }
 }
 
 /** A ratio of sums, and its standard error from how the pieces deviate from it. */

@@ -319,7 +319,11 @@ longest: Array<number>,
 /**
  * Stretches joined in it.
  */
-joined: Array<number>, };
+joined: Array<number>, 
+/**
+ * True where it is a wait of an idle thread.
+ */
+idle: Array<boolean>, };
 
 /**
  * A blocked stretch, a wait or a park, as a whole.
@@ -361,6 +365,10 @@ unfinished: boolean,
  * True if it stands for several short ones that were added up.
  */
 summed: boolean, 
+/**
+ * True for a wait of an idle thread.
+ */
+idle: boolean, 
 /**
  * Who held the lock meanwhile.
  */

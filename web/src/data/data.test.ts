@@ -1,15 +1,15 @@
 import { describe, expect, it, vi } from "vitest";
-import { changes, frameChange, partOf, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
+import { changes, frameChange, partOf, PIECES, rates, unitsOf, waitRates, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups, type Lane } from "./contract";
 import { roomOf, threadCount } from "./fit";
-import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
+import { flame, flat, follow, JDK, REST, sandwich, selfOver, type FlameNode } from "./flame";
 import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
 import { draw, ONLY_SUMS, strength } from "./lanes";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
-import { cpusOf, spentOf } from "./spent";
+import { cpusOf, linesOver, spentOf } from "./spent";
 import { addUp, states, takeIdle } from "./states";
 import { edgesOf, folded, OTHERS, rootsOf, withinOf } from "./waitfor";
 
@@ -40,9 +40,9 @@ const kind = (name: (typeof KINDS)[number]) => KINDS.indexOf(name);
 
 describe("lanes of threads", () => {
   it("sums of many locks in the same second are one pale segment with their time together", () => {
-    const lane: Lane = { thread: 1, blockedNs: 0, start: [], span: [], total: [], kind: [], longest: [], joined: [] };
+    const lane: Lane = { thread: 1, blockedNs: 0, start: [], span: [], total: [], kind: [], longest: [], joined: [], idle: [] };
     const spans: number[] = [];
-    for (const start of [0, 0, 0, 1000]) draw(lane, spans, 10, { start, span: 1000, total: 300, kind: 0, longest: ONLY_SUMS, joined: 2 });
+    for (const start of [0, 0, 0, 1000]) draw(lane, spans, 10, { start, span: 1000, total: 300, kind: 0, longest: ONLY_SUMS, joined: 2, idle: false });
     expect([lane.start, lane.span, lane.total, lane.joined]).toEqual([[0, 1000], [1000, 1000], [900, 300], [6, 2]]);
     expect([strength(lane, 0), strength(lane, 1)]).toEqual([0.6, 0.3]);
     expect(strength({ ...lane, longest: [0, 1000] }, 0)).toBe(0.9);
@@ -97,6 +97,11 @@ describe("states of threads", () => {
     takeIdle(time, byMethod, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
     expect([time.idle, time.park, time.wait]).toEqual([[50, 0], [50, 80], [10, 0]]);
   });
+  it("waits are compared without what idle threads waited in the same method, as in the report", () => {
+    const waits = groups([[[1, kind("park"), 0], 90], [[1, kind("wait"), 0], 8], [[2, kind("park"), 1], 30]]);
+    const found = waitRates(waits, (method) => ["", "Worker.run", "Pool.borrow"][method]!, [1, 1], [{ method: "Worker.run", isMonitor: false, idleNs: 2, totalNs: 3 }]);
+    expect([found.get("Worker.run")!.mean, found.get("Pool.borrow")!.mean]).toEqual([expect.closeTo((30 + 8) / 2), 15]);
+  });
   it("no more virtual threads are blocked and wait than there are", () => {
     const blocked = groups([
       [[1, kind("juc"), 0], 390], // those recorded one by one fill it nearly
@@ -143,11 +148,17 @@ describe("states of threads", () => {
     expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
   it("off-CPU time is steal and the larger of the other two", () => {
-    const rows = spentOf(groups([
+    const rows = spentOf([groups([
       [[3, kind("ran")], 60], [[3, kind("stolen")], 10], [[3, kind("throttled")], 5], [[3, kind("queued")], 30],
       [[4, kind("ran")], 90],
-    ]));
+    ])]);
     expect(rows.map(({ value, offCpu, share }) => [value, offCpu, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
+  });
+  it("carriers of virtual threads are among the application's threads, in rows and over time", () => {
+    const threads = groups([[[3, kind("ran")], 60], [[3, kind("queued")], 30]]);
+    const carriers = groups([[[3, kind("ran")], 6], [[5, kind("stolen")], 40], [[5, kind("ran")], 60]]);
+    expect(spentOf([threads, carriers]).map(({ value, ran, stolen, queued, share }) => [value, ran, stolen, queued, share])).toEqual([[5, 60, 40, 0, 0.4], [3, 66, 0, 30, 30 / 96]]);
+    expect(linesOver([groups([[[3, 0], 1]]), groups([[[3, 0], 2], [[3, 1], 4]])], 2)).toEqual(new Map([[3, [3, 4]]]));
   });
   it("the machine has as many CPUs as its time has seconds per second", () => {
     const machine = { busy: 30e9, stolen: 1e9, idle: 8.9e9 };
@@ -220,6 +231,14 @@ describe("flame graphs", () => {
   });
   it("a method that calls itself counts once", () => {
     expect(flat(chains, book()).find((method) => method.name === "app.A.run")).toEqual({ name: "app.A.run", self: 1, total: 16 });
+  });
+  it("a method has its own time by interval, whatever called it", () => {
+    const overTime = groups([[[1, 0], 3], [[1, 1], 2], [[2, 1], 5], [[0, 0], 9]]);
+    const lines = selfOver(overTime, book(), 2);
+    const total = [...lines.values()].flat().reduce((sum, time) => sum + time, 0);
+    const leaves = new Map(flat({ ...chains, value: [1, 2], total: [5, 5], parent: [-1, -1] }, book()).filter(({ self }) => self > 0).map(({ name, self }) => [name, self]));
+    expect([total, new Map([...lines].map(([name, line]) => [name, line[0]! + line[1]!]))]).toEqual([10, leaves]);
+    expect([...lines.values()].map((line) => line.length)).toEqual([...lines].map(() => 2));
   });
   it("have what is beyond the limit as one frame, so that the whole is the whole", () => {
     const cut = { ...chains, totalNs: 25, leftOut: 3 };

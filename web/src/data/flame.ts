@@ -2,6 +2,7 @@
 import { CallTree, JDK, Methods, REST, type Range, type Side, type Stack } from "./calltree";
 import type { Groups } from "./contract";
 import type { NameBook } from "./names";
+import { addUp } from "./states";
 
 export { JDK, REST };
 
@@ -213,6 +214,20 @@ export interface MethodTotal {
   name: string;
   self: number;
   total: number;
+}
+
+/** Time in each method itself by interval, of groups by call stack and time. */
+export function selfOver(groups: Groups, names: NameBook, intervals: number): Map<string, number[]> {
+  const methods = methodsOf(names);
+  const lines = new Map<string, number[]>();
+  addUp(groups, 1, ([chain = 0], interval, total) => {
+    const method = names.chain(chain).length > 0 ? methods.ofChain(chain, names).at(-1) : undefined;
+    if (method === undefined) return;
+    const line = lines.get(methods.names[method]!) ?? new Array<number>(intervals).fill(0);
+    lines.set(methods.names[method]!, line);
+    line[interval]! += total;
+  });
+  return lines;
 }
 
 /** Per method: time in itself, and time in which it was anywhere on the stack. */

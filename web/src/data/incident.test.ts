@@ -29,7 +29,7 @@ function blocked(kind: Kind, text: string, lock: number): Contention {
   const [, thread, start, end, owner] = /^(\d+): (\d+)-(\d+)(?: of (\d+))?$/.exec(text)!.map(Number);
   const [from, span] = [start!, end! - start!];
   const slice = { start: from, span, owner: owner || 0, chain: 0, how: "exit", stopped: 0 } as Contention["slices"][number];
-  return { kind: KINDS.indexOf(kind), start: from, span, thread: thread!, chain: 0, lock, afterWait: false, unfinished: false, summed: false, slices: [slice] };
+  return { kind: KINDS.indexOf(kind), start: from, span, thread: thread!, chain: 0, lock, afterWait: false, unfinished: false, summed: false, idle: false, slices: [slice] };
 }
 
 describe("what an owner did", () => {

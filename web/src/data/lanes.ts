@@ -1,6 +1,7 @@
 // What threads did, and single contentions: the embedded twin of crates/page/src/lanes.rs.
 import { HOWS, KINDS, type Kind, type Lane, type Lanes, type Scope, type Stretch, type Thread } from "./contract";
 import { clippedTotal, NO_NAMES } from "./group";
+import { idleRows } from "./idle";
 import type { NameBook } from "./names";
 import { selection, selectionAsTotal, type Recording } from "./scope";
 import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, sumOf, UNFINISHED, type Table } from "./table";
@@ -81,8 +82,9 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
   const threads = order(recording, scope, takes);
   const lanes: Lane[] = threads
     .slice(first, first + Math.min(count, MOST_LANES))
-    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], total: [], kind: [], longest: [], joined: [] }));
+    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], total: [], kind: [], longest: [], joined: [], idle: [] }));
   const places = new Map(lanes.map((lane) => [lane.thread, { lane, longest: [] as number[] }]));
+  const isIdle = idleRows(recording);
   const pixel = Math.max(1, Math.floor((scope.to - scope.from) / Math.max(pixels, 1)));
   eachStretch(table, (first, end) => {
     const place = places.get(table.thread[first]!);
@@ -91,7 +93,7 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
     const span = spanOf(table, first, end);
     const start = table.start[first]!;
     const [total, begin, joined] = sum ? [sum.total, ONLY_SUMS, sum.count + sum.going] : [span, start, 1];
-    draw(place.lane, place.longest, pixel, { start, span, total, kind: table.kind[first]!, longest: begin, joined });
+    draw(place.lane, place.longest, pixel, { start, span, total, kind: table.kind[first]!, longest: begin, joined, idle: isIdle(first) });
   });
   const { facts } = recording.head;
   // Those of which the short contentions are in the sum of their group can stand beside that sum.
@@ -106,16 +108,17 @@ export interface Segment {
   kind: number;
   longest: number;
   joined: number;
+  idle: boolean;
 }
 
 /**
  * Adds a segment; what is not a pixel away from one of its kind joins it. So do sums that lie over each other: a thread
  * has one for each lock, and their time together is the time that the thread was blocked.
  */
-export function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, kind, longest, joined }: Segment): void {
+export function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, kind, longest, joined, idle }: Segment): void {
   let last = -1;
   for (let at = lane.kind.length - 1; at >= Math.max(0, lane.kind.length - 4) && last < 0; at--) {
-    if (lane.kind[at] === kind && (lane.longest[at] === ONLY_SUMS) === (longest === ONLY_SUMS)) last = at;
+    if (lane.kind[at] === kind && lane.idle[at] === idle && (lane.longest[at] === ONLY_SUMS) === (longest === ONLY_SUMS)) last = at;
   }
   if (last >= 0) {
     const end = lane.start[last]! + lane.span[last]!;
@@ -138,6 +141,7 @@ export function draw(lane: Lane, spans: number[], pixel: number, { start, span, 
   lane.kind.push(kind);
   lane.longest.push(longest);
   lane.joined.push(joined);
+  lane.idle.push(idle);
   spans.push(span);
 }
 
@@ -162,8 +166,9 @@ export function longest(recording: Recording, scope: Scope, limit: number): Cont
     }
     if (time > 0) found.push({ time, first });
   });
+  const isIdle = idleRows(recording);
   found.sort((a, b) => b.time - a.time || a.first - b.first);
-  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => contentionAt(recording, first)!);
+  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => contentionAt(recording, first, isIdle)!);
 }
 
 /** A contention of a thread that begins at a moment; null if it is not there one by one. */
@@ -173,13 +178,13 @@ export function stretchOf(recording: Recording, key: ContentionKey): Contention 
   const kind = KINDS.indexOf(key.kind);
   for (let row = 0; row < table.length; row++) {
     if (table.start[row] !== key.start || table.thread[row] !== thread || table.kind[row] !== kind) continue;
-    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return contentionAt(recording, row);
+    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return contentionAt(recording, row, idleRows(recording));
   }
   return null;
 }
 
 /** The contention, wait or park of a row. */
-export function contentionAt({ table }: Recording, row: number): Contention | null {
+export function contentionAt({ table }: Recording, row: number, isIdle: (row: number) => boolean): Contention | null {
   if (row < 0 || row >= table.length) return null;
   let first = row;
   while (first > 0 && table.flags[first]! & CONTINUES) first--;
@@ -196,6 +201,7 @@ export function contentionAt({ table }: Recording, row: number): Contention | nu
     afterWait: (flags & AFTER_WAIT) !== 0,
     unfinished: (flags & UNFINISHED) !== 0,
     summed: (flags & SUMMED) !== 0,
+    idle: isIdle(first),
     slices: Array.from({ length: end - first }, (_, at) => slice(table, first + at)),
   };
 }

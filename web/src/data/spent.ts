@@ -26,19 +26,19 @@ export function cpusOf({ machine, quota, coveredNs }: Pick<Steal, "machine" | "q
   return { machine: cpus > 0 ? cpus : null, limit: quota && quota.quota > 0 && quota.period > 0 ? quota.quota / quota.period : null };
 }
 
-/** Rows of groups by something, then kind; most off-CPU time first. */
-export function spentOf(groups: Groups): SpentRow[] {
+/** Rows of several groups by something, then kind; most off-CPU time first. */
+export function spentOf(all: Groups[]): SpentRow[] {
   const rows = new Map<number, SpentRow>();
-  groups.value.forEach((value, at) => {
-    const parent = groups.parent[at]!;
-    if (parent < 0) {
-      rows.set(at, { value, ran: 0, stolen: 0, throttled: 0, queued: 0, offCpu: 0, share: 0 });
-      return;
-    }
-    const row = rows.get(parent);
-    const kind = KINDS[value];
-    if (row && (kind === "ran" || kind === "stolen" || kind === "throttled" || kind === "queued")) row[kind] = groups.total[at]!;
-  });
+  for (const groups of all) {
+    groups.value.forEach((number, at) => {
+      const parent = groups.parent[at]!;
+      const value = parent < 0 ? number : groups.value[parent]!;
+      const row = rows.get(value) ?? { value, ran: 0, stolen: 0, throttled: 0, queued: 0, offCpu: 0, share: 0 };
+      rows.set(value, row);
+      const kind = parent < 0 ? undefined : KINDS[number];
+      if (kind === "ran" || kind === "stolen" || kind === "throttled" || kind === "queued") row[kind] += groups.total[at]!;
+    });
+  }
   for (const row of rows.values()) {
     row.offCpu = offCpuOf(row);
     row.share = row.offCpu > 0 ? row.offCpu / (row.offCpu + row.ran) : 0;
@@ -46,16 +46,18 @@ export function spentOf(groups: Groups): SpentRow[] {
   return [...rows.values()].sort((a, b) => b.offCpu - a.offCpu || b.ran - a.ran);
 }
 
-/** Totals over time of each value of the first level. */
-export function linesOver(groups: Groups, intervals: number): Map<number, number[]> {
+/** Totals over time of each value of the first level, in one or several groups. */
+export function linesOver(all: Groups | Groups[], intervals: number): Map<number, number[]> {
   const lines = new Map<number, number[]>();
-  groups.value.forEach((interval, at) => {
-    const parent = groups.parent[at]!;
-    if (parent < 0) return;
-    const value = groups.value[parent]!;
-    const line = lines.get(value) ?? new Array<number>(intervals).fill(0);
-    lines.set(value, line);
-    line[interval] = groups.total[at]!;
-  });
+  for (const groups of [all].flat()) {
+    groups.value.forEach((interval, at) => {
+      const parent = groups.parent[at]!;
+      if (parent < 0) return;
+      const value = groups.value[parent]!;
+      const line = lines.get(value) ?? new Array<number>(intervals).fill(0);
+      lines.set(value, line);
+      line[interval]! += groups.total[at]!;
+    });
+  }
   return lines;
 }

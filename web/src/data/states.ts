@@ -10,6 +10,11 @@ export type State = Kind | "idle" | "virtual-ran" | "virtual-ready" | "virtual-b
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
 export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-ready", "virtual-ran", "virtual-blocked", "virtual-waiting"];
 
+/** The state of a row of a kind. */
+export function stateOf(kind: Kind, isIdle: boolean): State {
+  return isIdle ? "idle" : kind;
+}
+
 /** The thread kind of platform threads of the application. */
 export const PLATFORM = 0;
 /** The thread kind of virtual threads. */
@@ -86,23 +91,29 @@ function carriedBy(carriers: Groups, intervals: number): Record<Kind, number[]> 
 }
 
 /** In which a platform thread neither runs nor could run. */
-const AWAY = ["monitor", "juc", "wait", "park"] as const;
+export const AWAY = ["monitor", "juc", "wait", "park"] as const;
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */
 const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
+
+/** Which part of the waits of a kind in a method is that of idle threads. */
+export function idlePartOf(idleWaits: IdleWaits[]): (method: string, kind: Kind) => number {
+  const parts = new Map(idleWaits.map(({ method, isMonitor, idleNs, totalNs }) => [`${isMonitor ? "wait" : "park"} ${method}`, idleNs / totalNs]));
+  return (method, kind) => parts.get(`${kind} ${method}`) ?? 0;
+}
 
 /**
  * Takes what idle threads waited out of the times of waits. `byMethod` is grouped by method, kind and time: it says how
  * large the idle part of each interval is.
  */
 export function takeIdle(time: Record<State, number[]>, byMethod: Groups, nameOf: (method: number) => string, idleWaits: IdleWaits[]): void {
-  const idlePart = new Map(idleWaits.map(({ method, isMonitor, idleNs, totalNs }) => [`${isMonitor} ${method}`, idleNs / totalNs]));
+  const idlePart = idlePartOf(idleWaits);
   const parts = { wait: time.wait.map(() => [0, 0]), park: time.park.map(() => [0, 0]) };
   addUp(byMethod, 2, ([method = 0, number = 0], interval, total) => {
     const kind = KINDS[number];
     if (kind !== "wait" && kind !== "park") return;
     const sums = parts[kind][interval]!;
-    sums[0]! += total * (idlePart.get(`${kind === "wait"} ${nameOf(method)}`) ?? 0);
+    sums[0]! += total * idlePart(nameOf(method), kind);
     sums[1]! += total;
   });
   for (const kind of ["wait", "park"] as const) {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { KINDS, type Groups, type WaitPlace } from "./contract";
-import { firstFinding, isLockFirst, linesOfWaits, rangeOfMost, waitsMost } from "./waits";
+import { firstFinding, hasOnlyMonitorWaits, isLockFirst, linesOfWaits, rangeOfMost, waitsMost } from "./waits";
 
 const [WAIT, PARK] = [KINDS.indexOf("wait"), KINDS.indexOf("park")];
 
@@ -30,4 +30,9 @@ it("knows whether locks or something else cost most", () => {
   expect(firstFinding(facts("unreliable", "environment", "hot-lock"))?.kind).toBe("environment");
   expect(waitsMost({ waitedNs: 7, blockedNs: 6 })).toBe(true);
   expect(waitsMost({ waitedNs: 0, blockedNs: 0 })).toBe(false);
+});
+
+it("Object.wait comes first where no thread parked", () => {
+  const counts = (...kinds: number[]) => KINDS.map((_, at) => (kinds.includes(at) ? 3 : 0));
+  expect([counts(WAIT), counts(WAIT, PARK), counts(WAIT, KINDS.indexOf("juc")), counts()].map(hasOnlyMonitorWaits)).toEqual([true, false, false, false]);
 });

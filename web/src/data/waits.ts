@@ -1,11 +1,17 @@
 // Waits that the report lists: those of the whole recording, without idle threads.
-import { KINDS, type Facts, type Finding, type Groups, type WaitPlace } from "./contract";
+import { KINDS, type Facts, type Finding, type Groups, type Kind, type WaitPlace } from "./contract";
 import type { Range } from "./intervals";
 import { addUp } from "./states";
 
 /** True if threads waited for longer than they were blocked on locks. */
 export function waitsMost(facts: Pick<Facts, "waitedNs" | "blockedNs">): boolean {
   return facts.waitedNs > facts.blockedNs;
+}
+
+/** True if threads were in `Object.wait` and did not park, by how many waits and contentions there are of each kind: park statistics would be empty. */
+export function hasOnlyMonitorWaits(counts: number[]): boolean {
+  const has = (kind: Kind) => (counts[KINDS.indexOf(kind)] ?? 0) > 0;
+  return has("wait") && !has("park") && !has("juc");
 }
 
 /** Kinds of findings about locks. */

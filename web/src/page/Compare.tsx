@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Aspect, type Kind } from "../data/contract";
-import { changes, disagreement, frameChange, ofNames, partOf, PIECES, rates, unitsOf, withoutStartUp, type Change, type Compared, type Unit } from "../data/compare";
+import { changes, disagreement, frameChange, ofNames, partOf, PIECES, rates, unitsOf, waitRates, withoutStartUp, type Change, type Compared, type Unit } from "../data/compare";
 import type { FlameNode } from "../data/flame";
 import { snap, type Range } from "../data/intervals";
 import { waitsMost } from "../data/waits";
@@ -81,7 +81,7 @@ function Both() {
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
   const noFilter = { thread: "", lock: "", method: "", services: false };
   const times = ([0, 1] as const).map((side) => overTime(scope(side, contention), [by], 2000, PIECES));
-  const waits = ([0, 1] as const).map((side) => overTime(scope(side, WAITED), ["contender-method"], 2000, PIECES));
+  const waits = ([0, 1] as const).map((side) => overTime(scope(side, WAITED), ["contender-method", "kind"], 2000, PIECES));
   const stacks = ([0, 1] as const).map((side) => overTime(stacksIn(scope(side, kinds), chains, view.value, view.value.sandwich), [chains], MOST_STACKS, PIECES));
   // Where CPU time was measured samples are not needed.
   const cpu = source.opening.recordings.every((facts) => (facts.stretches[KINDS.indexOf("ran")] ?? 0) > 0) ? ("ran" as const) : ("cpu" as const);
@@ -103,9 +103,9 @@ function Both() {
       return changes(rate(0), rate(1));
     };
     const units = unitsPer(unit);
-    // Idle threads wait, too: only where the reports of both recordings list waits, as they leave idle ones out.
+    // Where the reports of both recordings list waits; idle threads may wait there, too.
     const listed = new Set(source.opening.recordings.flatMap((facts) => facts.waits.map(({ method }) => method)));
-    const waited = (side: 0 | 1) => ofNames(rates(answers[side === 0 ? 8 : 9], (value) => source.names(side).text(value), units[side]), listed);
+    const waited = (side: 0 | 1) => ofNames(waitRates(answers[side === 0 ? 8 : 9], (value) => source.names(side).text(value), units[side], source.opening.recordings[side]!.idleWaits), listed);
     const waitRows = changes(waited(0), waited(1));
     const perUnitWaited = ([0, 1] as const).map((side) => waitRows.reduce((sum, { before, after }) => sum + (side === 0 ? before : after).mean, 0)) as [number, number];
     const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / sumOf(units[side])) as [number, number];

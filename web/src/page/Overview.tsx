@@ -1,4 +1,5 @@
-import type { Facts, Finding, Groups, Ledger, LedgerPart, Link, Phase, Pressure as OfLocks } from "../data/contract";
+import { useMemo } from "preact/hooks";
+import { KINDS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Link, type Phase, type Pressure as OfLocks } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
@@ -25,6 +26,7 @@ import { useDuration } from "../view/FilterBar";
 import { LockMap } from "../view/LockMap";
 import { Plot } from "../view/Plot";
 import { Between, Sampled } from "../view/Sampled";
+import { MethodsOnCpu } from "./MethodsOnCpu";
 import { VirtualThreads } from "./VirtualThreads";
 import { Waits } from "./Waits";
 
@@ -39,6 +41,7 @@ export function Overview() {
   const facts = opening.recordings[view.value.recording]!;
   const waits = <Waits facts={facts} />;
   const waitsFirst = waitsMost(facts);
+  const cpuOnly = hasOnlyCpu(facts);
   return (
     <div class="columns">
       {facts.problems.length > 0 && (
@@ -49,10 +52,12 @@ export function Overview() {
       <Verdict facts={facts} />
       <div>
         {waitsFirst && waits}
-        <Answers />
+        {!cpuOnly && <Answers />}
         {!waitsFirst && waits}
+        {cpuOnly && <MethodsOnCpu />}
         {!isNegligible(facts) && <LocksOverTime />}
         {!isNegligible(facts) && <Pressure />}
+        {cpuOnly && <Answers />}
       </div>
       <div>
         <Findings facts={facts} />
@@ -130,6 +135,12 @@ function entriesOf(part: LedgerPart): string {
 /** True if threads were hardly blocked at all: then pictures of locks over time would show what does not matter. */
 function isNegligible({ blockedNs, ledger }: Facts): boolean {
   return blockedNs < ledger.activeNs / 1000;
+}
+
+/** True if there are CPU samples and nothing of locks and waits. Elsewhere all call stacks would be too much to ask for. */
+function hasOnlyCpu({ stretches, contentions, waits, settings }: Facts): boolean {
+  const hasSamples = (stretches[KINDS.indexOf("cpu")] ?? 0) > 0;
+  return hasSamples && (leavesOutLocks(settings) || (contentions === 0 && waits.length === 0));
 }
 
 /** Pressure as the analysis of the whole recording tells it. */
@@ -392,10 +403,13 @@ function Pressure() {
   const names = useNames(view.value.recording);
   const pressure = usePressure();
   const range = rangeOf(view.value, whole);
-  const lines = pressure ? linesOf(pressure, names, view.value.lock, range, WORST) : [];
+  const { lines, edges, series, shades } = useMemo(() => {
+    const lines = pressure ? linesOf(pressure, names, view.value.lock, range, WORST) : [];
+    const series = lines.map((line, place) => ({ label: line.label, colour: PALETTE[place]!, values: line.values }));
+    const shades = lines[0]?.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] })) ?? [];
+    return { lines, series, shades, edges: pressure ? edgesOf(pressure, range, whole) : [] };
+  }, [pressure, view.value.lock, range.from, range.to, whole]);
   if (!pressure || lines.length === 0) return null;
-  const edges = edgesOf(pressure, range, whole);
-  const shades = lines[0]!.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] }));
   const at = intervalAt({ edges }, cursor.value);
   const highest = lines.reduce((most, line) => line.values.reduce((max, value) => Math.max(max, value), most), 0);
   const places = highest > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(highest * 100)))) : 0;
@@ -417,7 +431,7 @@ function Pressure() {
       <Plot
         label="Critical section pressure of the worst locks over time. Drag to choose a time range."
         times={edges}
-        series={lines.map((line, place) => ({ label: line.label, colour: PALETTE[place]!, values: line.values }))}
+        series={series}
         stacked={false}
         height={170}
         range={null}

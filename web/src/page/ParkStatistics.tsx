@@ -5,6 +5,7 @@ import type { NameBook } from "../data/names";
 import { actOf } from "../data/owning";
 import { linesOver } from "../data/spent";
 import { filterOf, overTime, useAnswers, useNames } from "../state/asking";
+import { narrow } from "../state/narrow";
 import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -42,7 +43,7 @@ export function ParkStatistics() {
       <TreeTable label="Park statistics by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked ? String(picked.lock) : null}
         onSelect={(row) => show({ pick: [{ by: "lock", key: names.lock(row.lock).name }] }, false)} sort={view.value.sort} otherwise="-threadTime" onSort={(next) => show({ sort: next }, false)} height={330} />
       <p class="foot">
-        {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range; point at a number or a column title to see what it means
+        {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range; point at a number or a column title to see what it means{narrow.value && "; a wider window has more columns"}
         {leftOut > 0 && `; ${count(leftOut)} with less parked time not shown`}
         <button type="button" class="small push" title="Download as CSV" onClick={() => save("park-statistics.csv", "text/csv", csv(tableOf(rows, names)))}>CSV</button>
       </p>
@@ -57,32 +58,32 @@ export function ParkStatistics() {
 type Id = ColumnOf<"statistics">;
 
 function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocker, Id>[] {
-  const text = (id: Id, title: string, why: string, width: string, value: (row: Blocker) => string): Column<Blocker, Id> => ({
-    id, title, why, width, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
+  const text = (id: Id, title: string, why: string, width: string, small: string | null, value: (row: Blocker) => string): Column<Blocker, Id> => ({
+    id, title, why, width, narrow: small, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
   });
-  const number = (id: keyof Blocker & keyof typeof PARK_WORDS & Id, width: string, format: (value: number) => string): Column<Blocker, Id> => {
+  const number = (id: keyof Blocker & keyof typeof PARK_WORDS & Id, width: string, small: string | null, format: (value: number) => string): Column<Blocker, Id> => {
     const [title, why] = PARK_WORDS[id];
-    return { id, title, why, width, value: (row) => (row[id] as number | null) ?? -1, cell: (row) => <span class="number" title={why}>{shown(row[id] as number | null, format)}</span> };
+    return { id, title, why, width, narrow: small, value: (row) => (row[id] as number | null) ?? -1, cell: (row) => <span class="number" title={why}>{shown(row[id] as number | null, format)}</span> };
   };
   const shown = (value: number | null, format: (value: number) => string) => (value === null ? "" : format(value));
   return [
-    { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
+    { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)", narrow: "minmax(110px, 2fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
-    text("method", "in", "Where the first park that was measured was: the innermost method of the application; its call stack is below the table", "minmax(110px, 2fr)", (row) => methodOf(row, names)),
-    text("thread", "thread", "The thread whose park was measured first; its call stack is below the table. Idle: it waited for work in its pool", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread) + (row.idle ? " (idle)" : "")),
-    { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
+    text("method", "in", "Where the first park that was measured was: the innermost method of the application; its call stack is below the table", "minmax(110px, 2fr)", "minmax(80px, 1fr)", (row) => methodOf(row, names)),
+    text("thread", "thread", "The thread whose park was measured first; its call stack is below the table. Idle: it waited for work in its pool", "minmax(70px, 0.8fr)", null, (row) => names.threadText(row.thread) + (row.idle ? " (idle)" : "")),
+    { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", narrow: null, value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
-    number("times", "62px", count),
-    number("now", "44px", count),
-    number("peak", "46px", count),
-    number("threadTime", "74px", duration),
-    number("realTime", "70px", duration),
-    number("averagePark", "68px", duration),
-    number("averageHold", "68px", duration),
-    number("realUse", "64px", percent),
-    number("threadUse", "62px", percent),
-    number("realLifeUse", "62px", percent),
-    number("threadLifeUse", "78px", percent),
+    number("times", "62px", "52px", count),
+    number("now", "44px", null, count),
+    number("peak", "46px", "46px", count),
+    number("threadTime", "74px", "66px", duration),
+    number("realTime", "70px", "64px", duration),
+    number("averagePark", "68px", "64px", duration),
+    number("averageHold", "68px", "64px", duration),
+    number("realUse", "64px", "60px", percent),
+    number("threadUse", "62px", "62px", percent),
+    number("realLifeUse", "62px", null, percent),
+    number("threadLifeUse", "78px", null, percent),
   ];
 }
 

@@ -1,7 +1,9 @@
 import { useMemo } from "preact/hooks";
 import { HOWS, type Groups, type Kind } from "../data/contract";
 import { addUp } from "../data/states";
-import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
+import { hasOnlyMonitorWaits } from "../data/waits";
+import { grouping, overTime, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { narrow } from "../state/narrow";
 import { WAITS, type ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -36,7 +38,9 @@ interface Blocker {
 }
 
 export function Parks() {
-  const chosen = WAITS.find((one) => one === view.value.mode) ?? "statistics";
+  const { recording, mode } = view.value;
+  const facts = useSource().opening.recordings[recording];
+  const chosen = WAITS.find((one) => one === mode) ?? (hasOnlyMonitorWaits(facts?.stretches ?? []) ? "wait" : "statistics");
   return (
     <>
       <section class="card">
@@ -65,14 +69,14 @@ function Waits({ mode }: { mode: Waiting }) {
   const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].key : null;
   const colour = COLOURS[kinds[0]!];
   const columns: Column<Blocker, ColumnOf<"waits">>[] = [
-    { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <LockName name={row.name} /> },
-    { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={`Waits on ${row.name} over time`} /> },
-    { id: "count", title: "times", why: "How often a thread began to wait on it", width: "80px", value: (row) => row.count, cell: (row) => <span class="number">{count(row.count)}</span> },
-    { id: "total", title: "thread time", why: "Time waited, all threads added up", width: "100px", value: (row) => row.total, cell: (row) => <span class="number">{duration(row.total)}</span> },
-    { id: "average", title: "average", why: "Thread time divided by times", width: "90px", value: (row) => row.total / row.count, cell: (row) => <span class="number">{duration(row.total / row.count)}</span> },
-    { id: "max", title: "longest", why: "The longest single wait", width: "90px", value: (row) => row.max, cell: (row) => <span class="number">{duration(row.max)}</span> },
-    { id: "threads", title: "threads", why: "Different threads that waited on it", width: "70px", value: (row) => row.threads, cell: (row) => <span class="number">{count(row.threads)}</span> },
-    { id: "ended", title: "how it ended", why: "How the waits came to their end", width: "minmax(190px, 0.5fr)", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
+    { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", narrow: "minmax(120px, 1fr)", value: (row) => row.name, cell: (row) => <LockName name={row.name} /> },
+    { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", narrow: "88px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={`Waits on ${row.name} over time`} width={narrow.value ? 76 : 118} /> },
+    { id: "count", title: "times", why: "How often a thread began to wait on it", width: "80px", narrow: "58px", value: (row) => row.count, cell: (row) => <span class="number">{count(row.count)}</span> },
+    { id: "total", title: "thread time", why: "Time waited, all threads added up", width: "100px", narrow: "88px", value: (row) => row.total, cell: (row) => <span class="number">{duration(row.total)}</span> },
+    { id: "average", title: "average", why: "Thread time divided by times", width: "90px", narrow: "72px", value: (row) => row.total / row.count, cell: (row) => <span class="number">{duration(row.total / row.count)}</span> },
+    { id: "max", title: "longest", why: "The longest single wait", width: "90px", narrow: "72px", value: (row) => row.max, cell: (row) => <span class="number">{duration(row.max)}</span> },
+    { id: "threads", title: "threads", why: "Different threads that waited on it", width: "70px", narrow: "66px", value: (row) => row.threads, cell: (row) => <span class="number">{count(row.threads)}</span> },
+    { id: "ended", title: "how it ended", why: "How the waits came to their end", width: "minmax(190px, 0.5fr)", narrow: "minmax(100px, 0.8fr)", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
   ];
   if (!rows) return <p aria-busy="true">…</p>;
   if (rows.length === 0) return <p class="empty">{empty}</p>;
@@ -131,6 +135,6 @@ function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, intervals: 
     const blocker = found.get(lock);
     if (blocker) blocker.line[interval] = total;
   });
-  for (const [lock, told] of ends) found.get(lock)!.ended = told.join(", ");
+  for (const [lock, how] of ends) found.get(lock)!.ended = how.join(", ");
   return order.map((lock) => found.get(lock)!);
 }

@@ -1,11 +1,13 @@
 // Lack of CPU: time in which threads were runnable and did not run.
 import { useMemo } from "preact/hooks";
-import { KINDS, type Kind, type Steal as Taken } from "../data/contract";
+import { KINDS, type Groups, type Kind, type Scope, type Steal as Taken } from "../data/contract";
 import { average, type Range } from "../data/intervals";
+import { CARRIER } from "../data/lanes";
 import { cpusOf, linesOver, OFF_CPU, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { noCpuIn, offCpuOf, stealIn } from "../data/steal";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, withoutFilter } from "../state/asking";
 import type { View } from "../state/address";
+import { narrow } from "../state/narrow";
 import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -116,11 +118,12 @@ function cpusText(steal: Taken): string {
 
 function OverTime({ steal }: { steal: Taken }) {
   const whole = useDuration();
-  const { made, query } = overTime(scopeOf(ofThreads(view.value), whole, MEASURED), ["kind"], 10, INTERVALS);
-  const answers = useAnswers(query);
+  const scope = scopeOf(ofThreads(view.value), whole, MEASURED);
+  const { made, query } = overTime(scope, ["kind"], 10, INTERVALS);
+  const answers = useAnswers(query, overTime(ofCarriers(scope), ["kind"], 10, INTERVALS).query);
   const series = useMemo(() => {
     if (!answers) return [];
-    const lines = linesOver(answers[0], made.intervals);
+    const lines = linesOver(ofApplication(answers[0], answers[1]), made.intervals);
     const of = (kind: Kind, at: number) => lines.get(KINDS.indexOf(kind))?.[at] ?? 0;
     const value = (kind: Kind, at: number) => average(made, at, kind === "queued" ? Math.max(0, of("queued", at) - of("throttled", at)) : of(kind, at));
     return ORDER.map((kind) => ({ label: KIND_WORDS[kind], colour: COLOURS[kind], values: Array.from({ length: made.intervals }, (_, at) => value(kind, at)) }));
@@ -148,6 +151,16 @@ function ofThreads(view: View): View {
   return { ...view, lock: "", method: "" };
 }
 
+/** Carriers run the application's virtual threads, though they are threads of the JVM. */
+function ofCarriers(scope: Scope): Scope {
+  return { ...scope, filter: { ...scope.filter, services: true }, within: [{ by: "thread-kind", key: String(CARRIER) }] };
+}
+
+/** What is of the application: the JVM's own threads have the carriers among them. */
+function ofApplication(threads: Groups, carriers: Groups): Groups[] {
+  return view.value.services ? [threads] : [threads, carriers];
+}
+
 const ORDER: Kind[] = ["stolen", "throttled", "queued", "ran"];
 
 interface Row extends SpentRow {
@@ -162,34 +175,36 @@ function Threads() {
   const [tab = "", rest = ""] = view.value.mode.split(".");
   const single = tab === "threads";
   const by = single ? ("contender-thread" as const) : ("contender-group" as const);
-  const sparks = overTime(scopeOf(ofThreads(view.value), whole, OFF_CPU), [by], MOST, SPARKS);
-  const answers = useAnswers(grouping(scopeOf(ofThreads(view.value), whole, MEASURED), [by, "kind"], MOST), sparks.query);
+  const [offCpu, measured] = [scopeOf(ofThreads(view.value), whole, OFF_CPU), scopeOf(ofThreads(view.value), whole, MEASURED)];
+  const sparks = overTime(offCpu, [by], MOST, SPARKS);
+  const answers = useAnswers(grouping(measured, [by, "kind"], MOST), grouping(ofCarriers(measured), [by, "kind"], MOST), sparks.query, overTime(ofCarriers(offCpu), [by], MOST, SPARKS).query);
   const rows = useMemo((): Row[] => {
     if (!answers) return [];
-    const lines = linesOver(answers[1], sparks.made.intervals);
+    const lines = linesOver(ofApplication(answers[2], answers[3]), sparks.made.intervals);
     const name = (value: number) => (single ? names.threadText(value) : names.text(value));
-    return spentOf(answers[0]).map((row) => ({ ...row, name: name(row.value), line: lines.get(row.value) ?? [] }));
+    return spentOf(ofApplication(answers[0], answers[1])).map((row) => ({ ...row, name: name(row.value), line: lines.get(row.value) ?? [] }));
   }, [answers, single]);
   const columns: Column<Row, ColumnOf<"spent">>[] = [
-    { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", value: (row) => row.name,
+    { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", narrow: "minmax(100px, 1fr)", value: (row) => row.name,
       cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, "") })}>{row.name}</a> },
-    { id: "line", title: "no CPU, over time", why: "Time ready to run, but without a CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={NO_STATE} label={`Time of ${row.name} without a CPU, over time`} /> },
+    { id: "line", title: "no CPU, over time", why: "Time ready to run, but without a CPU, over the range", width: "130px", narrow: "110px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={NO_STATE} label={`Time of ${row.name} without a CPU, over time`} width={narrow.value ? 98 : 118} /> },
     time("ran", "on CPU", "CPU time without steal"),
     time("stolen", "steal", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
-    { id: "offCpu", title: "no CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but had no CPU", width: "100px", value: (row) => row.offCpu,
+    { id: "offCpu", title: "no CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but had no CPU", width: "100px", narrow: "78px", value: (row) => row.offCpu,
       cell: (row) => <span class="number">{duration(row.offCpu)}</span> },
-    { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
+    { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", narrow: "104px", value: (row) => row.share,
       cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} colour={NO_STATE} /></span> },
   ];
+  const leftOut = answers ? ofApplication(answers[0], answers[1]).reduce((sum, groups) => sum + groups.leftOut, 0) : 0;
   const mode = (next: string) => show({ mode: `${next}.${rest}` }, false);
   return (
     <section class="card">
       <div class="tabs" role="group" aria-label="Whose time">
         <button type="button" aria-pressed={!single} onClick={() => mode("groups")}>thread groups</button>
         <button type="button" aria-pressed={single} onClick={() => mode("threads")}>threads</button>
-        <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads (also carriers of virtual threads), which the sentence above includes"}</span>
+        <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads except carriers of virtual threads; the sentence above includes all"}</span>
       </div>
       {answers && rows.length === 0 ? (
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
@@ -198,7 +213,7 @@ function Threads() {
           <TreeTable label="Time without a CPU, by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-offCpu" onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
-            {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
+            {leftOut > 0 && `; ${count(leftOut)} with less time not shown`}
             <button type="button" class="small push" title="Download as CSV" onClick={() => save("steal.csv", "text/csv", csv([["name", "cpu_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_ns", "off_cpu_share"], ...rows.map((row) => [row.name, row.ran, row.stolen, row.throttled, row.queued, row.offCpu, row.share])]))}>CSV</button>
           </p>
         </>
@@ -208,7 +223,7 @@ function Threads() {
 }
 
 function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why: string): Column<Row, ColumnOf<"spent">> {
-  return { id, title, why, width: "100px", value: (row) => row[id], cell: (row) => <span class="number">{duration(row[id])}</span> };
+  return { id, title, why, width: "100px", narrow: "80px", value: (row) => row[id], cell: (row) => <span class="number">{duration(row[id])}</span> };
 }
 
 /** Locks that looked contended because their owners had no CPU, by name. Blocked time is that of the overview. */

@@ -2,8 +2,10 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
+import { fitLanes } from "../data/lanefit";
 import { ONLY_SUMS, type ContentionKey, strength } from "../data/lanes";
 import { linesOver } from "../data/spent";
+import { stateOf, type State } from "../data/states";
 import { intervalAt, type Cut } from "../data/intervals";
 import { overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
@@ -11,11 +13,12 @@ import { theme } from "../state/theme";
 import { ALL_STACKS } from "../state/address";
 import { address, show, view } from "../state/view";
 import { threadsText } from "../text/owning";
+import { laneState, segmentText } from "../text/segment";
 import { duration, moment, times } from "../text/units";
-import { HOW_WORDS, KIND_WORDS } from "../text/words";
+import { HOW_WORDS, STATE_WORDS } from "../text/words";
 import { Axis } from "../view/Axis";
 import { Chain } from "../view/Chain";
-import { COLOURS, kindOf } from "../view/colours";
+import { kindOf, STATE_COLOURS } from "../view/colours";
 import { CursorLine } from "../view/CursorLine";
 import { useDuration } from "../view/FilterBar";
 import { LockMap } from "../view/LockMap";
@@ -29,23 +32,15 @@ const OWNING_INTERVALS = 300;
 /** Width of the box that chooses a lane. */
 const BOX_WIDTH = 20;
 const KINDS_SHOWN: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive"];
+/** The same as states, in the order of the legend. */
+const STATES_SHOWN: State[] = ["monitor", "juc", "wait", "park", "idle", "cpu", "wall", "alive"];
 /** Heights within a lane: what blocks stands out. */
-const HEIGHTS: Record<Kind, number> = {
-  monitor: 18,
-  juc: 18,
-  wait: 9,
-  park: 9,
-  cpu: 13,
-  wall: 5,
-  alive: 2,
-  paused: 18,
-  inside: 5,
-  ran: 5,
-  stolen: 5,
-  throttled: 5,
-  queued: 5,
-  transaction: 5,
-};
+const HEIGHTS: Partial<Record<State, number>> = { monitor: 18, juc: 18, wait: 9, park: 9, idle: 9, cpu: 13, alive: 2, paused: 18 };
+const OTHER_HEIGHT = 5;
+
+function heightOf(state: State): number {
+  return HEIGHTS[state] ?? OTHER_HEIGHT;
+}
 
 export function Threads() {
   const whole = useDuration();
@@ -61,21 +56,24 @@ export function Threads() {
   const owned = overTime(scopeOf(view.value, whole), ["owner-thread"], MOST, OWNING_INTERVALS);
   const owners = useAnswers(owned.query);
   const owning = useMemo(() => owners && { cut: owned.made, times: linesOver(owners[0], owned.made.intervals) }, [owners]);
-  const extra = useExtraLanes(scope, stretch, answers?.[0].lanes ?? [], names);
+  const { from, to } = rangeOf(view.value, whole);
+  const fitted = (lanes: Lane[]) => fitLanes(lanes, ({ thread }) => names.thread(thread), { from, to });
+  const lanes = useMemo(() => fitted(answers?.[0].lanes ?? []), [answers]);
+  const others = useExtraLanes(scope, stretch, lanes, names);
+  const extra = useMemo(() => fitted(others), [answers, others.map(({ thread }) => thread).join()]);
   if (!answers) return <p aria-busy="true">…</p>;
-  const { lanes, threads } = answers[0];
+  const { threads } = answers[0];
   const all = [...lanes, ...extra];
   if (all.length === 0) return <p class="empty card">No thread did anything recorded in this range and filter.</p>;
-  const { from, to } = rangeOf(view.value, whole);
   const summed = all.some((lane) => lane.longest.includes(ONLY_SUMS));
   return (
     <>
       <section class="card">
         <h2 class="away">What each thread did</h2>
         <div class="legend">
-          {kinds.filter((one) => all.some((lane) => lane.kind.some((number) => kindOf(number) === one))).map((one) => (
+          {STATES_SHOWN.filter((one) => all.some((lane) => lane.kind.some((_, at) => laneState(lane, at) === one))).map((one) => (
             <span key={one}>
-              <i class="swatch" style={{ background: COLOURS[one] }} /> {KIND_WORDS[one]}
+              <i class="swatch" style={{ background: STATE_COLOURS[one] }} /> {STATE_WORDS[one]}
             </span>
           ))}
           {owning && all.some((lane) => owning.times.has(lane.thread)) && (
@@ -85,7 +83,7 @@ export function Threads() {
           )}
           {summed && (
             <span title="Contentions of which only the sum is kept; the paler, the less of the time">
-              <i class="swatch pale" style={{ background: COLOURS.monitor }} /> short ones, added up
+              <i class="swatch pale" style={{ background: STATE_COLOURS.monitor }} /> short ones, added up
             </span>
           )}
           <span class="hint push" title="Threads of the JVM are shown if they were blocked on a lock. “JVM threads” above shows their waits, too">
@@ -96,7 +94,7 @@ export function Threads() {
         <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} owning={owning} />
       </section>
       {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
-      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
+      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single bar “{STATE_WORDS[wanted.kind]}” of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
       {!stretch && !wanted && <Hint />}
     </>
   );
@@ -104,7 +102,7 @@ export function Threads() {
 
 /** Owners in the selected contention that the filter or the bound left out. */
 function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], names: NameBook): Lane[] {
-  const owner = stretch ? mainHolder(stretch)?.owner : undefined;
+  const owner = stretch ? mainOwner(stretch)?.owner : undefined;
   const missing = (thread: number | undefined) => (thread && !lanes.some((lane) => lane.thread === thread) ? thread : 0);
   const wanted = [missing(stretch?.thread), missing(owner)];
   const query = (thread: number) => {
@@ -117,7 +115,7 @@ function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], nam
 }
 
 /** The slice in which one thread owned the lock longest. */
-export function mainHolder(stretch: Stretch): Slice | undefined {
+export function mainOwner(stretch: Stretch): Slice | undefined {
   return [...stretch.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
 }
 
@@ -245,14 +243,14 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
     const draw = element.getContext("2d")!;
     draw.scale(density, density);
     // Lives first, then the others over them, blocking last.
-    const order = lane.kind.map((_, at) => at).sort((a, b) => HEIGHTS[kindOf(lane.kind[a]!)] - HEIGHTS[kindOf(lane.kind[b]!)]);
+    const order = lane.kind.map((_, at) => at).sort((a, b) => heightOf(laneState(lane, a)) - heightOf(laneState(lane, b)));
     for (const at of order) {
-      const kind = kindOf(lane.kind[at]!);
+      const state = laneState(lane, at);
       const left = Math.max(0, (lane.start[at]! - from) * scale);
       const right = Math.min(width, (lane.start[at]! + lane.span[at]! - from) * scale);
-      draw.fillStyle = COLOURS[kind];
+      draw.fillStyle = STATE_COLOURS[state];
       draw.globalAlpha = strength(lane, at);
-      draw.fillRect(left, (ROW - HEIGHTS[kind]) / 2, Math.max(1, right - left), HEIGHTS[kind]);
+      draw.fillRect(left, (ROW - heightOf(state)) / 2, Math.max(1, right - left), heightOf(state));
     }
     draw.globalAlpha = 1;
     if (owning && cut) {
@@ -280,7 +278,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
     const segment = at(event);
     const interval = cut && intervalAt(cut, from + event.offsetX / scale);
     const others = interval === null ? 0 : (owning?.[interval] ?? 0);
-    setTitle([segment === null ? "" : describe(lane, segment), others > 0 ? `others were blocked ${duration(others)} on locks it had in ${duration(cut!.edges[interval! + 1]! - cut!.edges[interval!]!)}` : ""].filter(Boolean).join("; "));
+    setTitle([segment === null ? "" : segmentText(lane, segment), others > 0 ? `others were blocked ${duration(others)} on locks it had in ${duration(cut!.edges[interval! + 1]! - cut!.edges[interval!]!)}` : ""].filter(Boolean).join("; "));
   };
   return (
     <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its contentions`}`} title={title}
@@ -297,22 +295,13 @@ function drawOwning(draw: CanvasRenderingContext2D, time: number, from: number, 
   draw.fillRect(x(from), ROW - OWNING_HEIGHT, Math.max(1, x(to) - x(from)), OWNING_HEIGHT);
 }
 
-/** What a segment is; of several close together the time in them, not from first to last. */
-export function describe(lane: Lane, at: number): string {
-  const kind = KIND_WORDS[kindOf(lane.kind[at]!)];
-  const several = lane.joined[at]! > 1 || lane.longest[at] === ONLY_SUMS;
-  if (!several) return `${kind} for ${duration(lane.total[at]!)}`;
-  const sum = lane.longest[at] === ONLY_SUMS ? ", of which only the sum is kept" : "";
-  return `${kind} for ${duration(lane.total[at]!)} of ${duration(lane.span[at]!)}: ${times(lane.joined[at]!, "segment")} close together${sum}`;
-}
-
 /** The segment at a time: of those that lie over each other the one drawn last. */
 export function segmentAt(lane: Lane, time: number, slack: number): number | null {
   let found: number | null = null;
-  lane.kind.forEach((kind, at) => {
+  lane.kind.forEach((_, at) => {
     const start = lane.start[at]! - slack;
     if (time < start || time > lane.start[at]! + lane.span[at]! + slack) return;
-    if (found === null || HEIGHTS[kindOf(kind)] >= HEIGHTS[kindOf(lane.kind[found]!)]) found = at;
+    if (found === null || heightOf(laneState(lane, at)) >= heightOf(laneState(lane, found))) found = at;
   });
   return found;
 }
@@ -357,12 +346,12 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
   const whole = useDuration();
   const kind = kindOf(stretch.kind);
   const blocked = kind === "monitor" || kind === "juc";
-  const holder = mainHolder(stretch);
-  const next = holder && blockedAt(lanes, names, holder);
+  const owner = mainOwner(stretch);
+  const next = owner && blockedAt(lanes, names, owner);
   return (
     <section class="card" aria-label="Selected contention">
       <h2>
-        <code>{names.threadText(stretch.thread)}</code> was {KIND_WORDS[kind]} for {duration(stretch.span)}
+        <code>{names.threadText(stretch.thread)}</code> was {STATE_WORDS[stateOf(kind, stretch.idle)]} for {duration(stretch.span)}
         {stretch.lock > 0 && <> on <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
       </h2>
       <p class="hint">
@@ -374,15 +363,15 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         <button type="button" class="small" onClick={() => show({ contention: null })}>close</button>
       </p>
       {blocked && <Slices stretch={stretch} names={names} />}
-      {holder && blocked && (
+      {owner && blocked && (
         <p>
           {next ? (
             <button type="button" onClick={() => show({ contention: next })} title="The owner was itself blocked at that time">
-              Follow: <code>{names.threadText(holder.owner)}</code> was itself blocked meanwhile →
+              Follow: <code>{names.threadText(owner.owner)}</code> was itself blocked meanwhile →
             </button>
           ) : (
             <>
-              <code>{names.threadText(holder.owner)}</code> owned it longest and was not blocked itself: it is the root of this wait.
+              <code>{names.threadText(owner.owner)}</code> owned it longest and was not blocked itself: it is the root of this wait.
             </>
           )}
         </p>
@@ -390,7 +379,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
       <div class="pair">
         <Chain chain={stretch.chain} title={blocked ? "Who was blocked" : "Its call stack"} why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         {blocked && (
-          <Chain chain={holder?.chain ?? 0} title={holder ? `Who owned the lock: ${names.threadText(holder.owner)}` : "Who owned the lock"}
+          <Chain chain={owner?.chain ?? 0} title={owner ? `Who owned the lock: ${names.threadText(owner.owner)}` : "Who owned the lock"}
             why="Call stack of the owner when it released the lock" unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />
         )}
       </div>

@@ -5,6 +5,7 @@ import { linesOver } from "../data/spent";
 import { offCpuOf } from "../data/steal";
 import { overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import { factsOf } from "../state/opened";
+import { narrow } from "../state/narrow";
 import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -42,6 +43,7 @@ export function Transactions({ rows }: { rows: Told[] }) {
             {rows.some((row) => row.notEnded > 0) && `; ${count(rows.reduce((sum, row) => sum + row.notEnded, 0))} were never seen to end and are left out`}
             {(factsOf(view.value.recording)?.instants ?? 0) > 0 && "; the recording is sampled: blocked, parked and waited have only what was recorded one by one"}
             {rows.some((row) => row.withoutCpu > 0) && `; of ${count(rows.reduce((sum, row) => sum + row.withoutCpu, 0))} the CPU time is not known`}
+            {narrow.value && "; a wider window has more columns"}
             <button type="button" class="small push" title="Download as CSV" onClick={() => save("transactions.csv", "text/csv", csv(tableOf(rows)))}>CSV</button>
           </p>
         </>
@@ -52,13 +54,16 @@ export function Transactions({ rows }: { rows: Told[] }) {
 
 type Id = ColumnOf<"transactions">;
 
+/** Columns for which there is room in a narrow window. */
+const IN_NARROW: Id[] = ["count", "p50", "p99", "wall", "cpu", "blocked", "parked", "queued", "offCpu"];
+
 function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
   const number = (id: Id, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told, Id> => ({
-    id, title, why, width, value, cell: (row) => <span class="number">{format(value(row))}</span>,
+    id, title, why, width, narrow: IN_NARROW.includes(id) ? width : null, value, cell: (row) => <span class="number">{format(value(row))}</span>,
   });
   return [
     { id: "name", title: "transaction", why: "What the program calls it", width: "minmax(110px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
-    { id: "line", title: "over time", why: "How many were under way, over the recording", width: "100px", value: () => 0, cell: (row) => <Sparkline values={lines.get(row.name) ?? []} colour={COLOURS.transaction} label={`${row.name} over time`} width={92} /> },
+    { id: "line", title: "over time", why: "How many were under way, over the recording", width: "100px", narrow: null, value: () => 0, cell: (row) => <Sparkline values={lines.get(row.name) ?? []} colour={COLOURS.transaction} label={`${row.name} over time`} width={92} /> },
     number("count", "count", "How many ended", (row) => row.count, count),
     number("p50", "median", "Half took no longer than this", (row) => row.wall.p50),
     number("p99", "99 %", "99 of 100 took no longer than this", (row) => row.wall.p99),

@@ -21,6 +21,11 @@ export function viewOf({ name, kind, seen, whole }: Link): Partial<View> {
   }
 }
 
+/** CPU time around a method, by its whole name. */
+export function methodOnCpu(method: string): Partial<View> {
+  return { ...ALL, page: "profile", mode: "cpu", sandwich: method };
+}
+
 /** What owners executed around a method, by its whole name: of all locks, or of those of a name. */
 export function insideOwners(method: string, lock = ""): Partial<View> {
   return { ...ALL, page: "locks", mode: "inside", sandwich: method, lock: lock === "" ? "" : `=${lock}` };

@@ -1,5 +1,5 @@
 // A chart over time: stacked areas or lines, with the page's range as a brush.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { View } from "../state/address";
 import { cursor } from "../state/cursor";
@@ -52,7 +52,9 @@ export function Plot(props: Props) {
     observer.observe(place.current!);
     return () => observer.disconnect();
   }, []);
-  const key = JSON.stringify([props.times, props.series, props.shades, props.height, width, theme.value]);
+  // Other things than the data change far more often, the cursor with each movement of the mouse.
+  const data = useMemo(() => JSON.stringify([props.times, props.series, props.shades]), [props.times, props.series, props.shades]);
+  const key = `${data} ${props.height} ${width} ${theme.value}`;
   useLayoutEffect(() => {
     if (width === 0) return;
     const made = make(place.current!, width, latest);

@@ -1,5 +1,5 @@
 // Where all threads' time went over the whole recording; its brush is the page's range.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Kind, Scope } from "../data/contract";
 import { roomOf, threadCount } from "../data/fit";
 import { CARRIER } from "../data/lanes";
@@ -22,8 +22,14 @@ const CONTENTION: Kind[] = ["monitor", "juc"];
 const WAITS: Kind[] = ["wait", "park"];
 const CONTEXT: Kind[] = ["alive", ...WAITS, "cpu", "ran", "stolen", "throttled", "queued"];
 
+/** Time of each state, by interval. */
+interface Shown {
+  made: Cut;
+  time: Record<State, number[]>;
+}
+
 /** Threads by what they did, over the whole recording. */
-function useStates(): { made: Cut; time: Record<State, number[]> } | null {
+function useStates(): Shown | null {
   const whole = useDuration();
   const { opening } = useSource();
   const names = useNames(view.value.recording);
@@ -38,25 +44,34 @@ function useStates(): { made: Cut; time: Record<State, number[]> } | null {
   const waits = overTime(ofPlatform, ["contender-method", "kind"], MOST_METHODS, INTERVALS);
   const answers = useAnswers(blocked.query, context.query, threadsWith(ofVirtual), waits.query, carriers.query);
   const facts = opening.recordings[view.value.recording];
-  if (!answers || !facts) return null;
-  const { made } = blocked;
-  const room = roomOf(threadCount(answers[2], (thread) => names.thread(thread).others, facts.knownVirtualThreads), made.edges);
-  const time = states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room, answers[4]);
-  takeIdle(time, answers[3], (method) => names.text(method), facts.idleWaits);
-  return { made, time };
+  return useMemo(() => {
+    if (!answers || !facts) return null;
+    const { made } = blocked;
+    const room = roomOf(threadCount(answers[2], (thread) => names.thread(thread).others, facts.knownVirtualThreads), made.edges);
+    const time = states(answers[0], answers[1], made.intervals, facts.samplesWeighted, room, answers[4]);
+    takeIdle(time, answers[3], (method) => names.text(method), facts.idleWaits);
+    return { made, time };
+  }, [answers, facts]);
+}
+
+/** How many threads are in a state, on average of an interval. */
+function countIn({ made, time }: Shown, state: State, at: number): number {
+  return average(made, at, time[state][at]!);
 }
 
 export function Timeline() {
   const whole = useDuration();
-  const told = useStates();
+  const found = useStates();
   const [open, setOpen] = useState(true);
-  if (!told) return <div class="timeline" aria-busy="true" />;
-  const { made, time } = told;
-  const count = (state: State, at: number) => average(made, at, time[state][at]!);
-  // Under a filter by lock or method, only blocked time can be told.
+  // Under a filter by lock or method, only blocked time is known.
   const narrow = view.value.lock !== "" || view.value.method !== "";
-  const shown = STATES.filter((state) => time[state].some((time) => time > 0) && (!narrow || BLOCKED.includes(state)));
-  const series = shown.map((state) => ({ label: STATE_WORDS[state], colour: STATE_COLOURS[state], values: time[state].map((_, at) => count(state, at)) }));
+  const [shown, series] = useMemo(() => {
+    if (!found) return [[], []];
+    const shown = STATES.filter((state) => found.time[state].some((time) => time > 0) && (!narrow || BLOCKED.includes(state)));
+    return [shown, shown.map((state) => ({ label: STATE_WORDS[state], colour: STATE_COLOURS[state], values: found.time[state].map((_, at) => countIn(found, state, at)) }))];
+  }, [found, narrow]);
+  if (!found) return <div class="timeline" aria-busy="true" />;
+  const { made } = found;
   const at = intervalAt(made, cursor.value);
   return (
     <section class="timeline" aria-label="Timeline">
@@ -67,7 +82,7 @@ export function Timeline() {
         {shown.map((state) => (
           <span key={state} title={`How many threads were ${STATE_WORDS[state]}, on average of each interval`}>
             <i class="swatch" style={{ background: STATE_COLOURS[state] }} /> {STATE_WORDS[state]}
-            {at !== null && <b> {count(state, at).toFixed(1)}</b>}
+            {at !== null && <b> {countIn(found, state, at).toFixed(1)}</b>}
           </span>
         ))}
         {shown.length === 0 && <span>{narrow ? "No blocked time in this filter; a filter by lock or method leaves out all other time." : "Nothing of this was recorded."}</span>}

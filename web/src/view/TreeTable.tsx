@@ -4,6 +4,7 @@ import { createExpandedRowModel, createSortedRowModel, rowExpandingFeature, rowS
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ComponentChildren } from "preact";
 import { useId, useMemo, useRef } from "preact/hooks";
+import { narrow } from "../state/narrow";
 import { isOrder } from "../state/stated";
 
 const features = tableFeatures({
@@ -19,6 +20,8 @@ export interface Column<Row, Id extends string = string> {
   /** One sentence that explains the figure. */
   why: string;
   width: string;
+  /** The width in a narrow window; null if there is no room for the column there. */
+  narrow?: string | null;
   value: (row: Row) => number | string;
   cell: (row: Row) => ComponentChildren;
 }
@@ -46,13 +49,14 @@ interface Props<Row> {
 const ROW = 26;
 
 export function TreeTable<Row extends object>(props: Props<Row>) {
-  const { rows, columns, idOf, childrenOf, canOpen, open = [], selected } = props;
-  const sort = isOrder(props.sort, columns.map(({ id }) => id)) ? props.sort : props.otherwise;
+  const { rows, idOf, childrenOf, canOpen, open = [], selected } = props;
+  const columns = props.columns.filter((column) => !narrow.value || column.narrow !== null);
+  const sort = isOrder(props.sort, props.columns.map(({ id }) => id)) ? props.sort : props.otherwise;
   const scroll = useRef<HTMLDivElement>(null);
   const prefix = useId();
   const definitions = useMemo(
-    () => columns.map((column): ColumnDef<typeof features, Row> => ({ id: column.id, accessorFn: column.value, sortDescFirst: true, sortFn: compare })),
-    [columns],
+    () => props.columns.map((column): ColumnDef<typeof features, Row> => ({ id: column.id, accessorFn: column.value, sortDescFirst: true, sortFn: compare })),
+    [props.columns],
   );
   const expanded = Object.fromEntries(open.map((id) => [id, true]));
   // The table makes a row of whatever it gets, seen or not: what is below a closed row is not for it.
@@ -69,7 +73,7 @@ export function TreeTable<Row extends object>(props: Props<Row>) {
   const shown = table.getRowModel().rows;
   const virtual = useVirtualizer({ count: shown.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 12 });
   const drawn = virtual.getVirtualItems();
-  const template = { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
+  const template = { gridTemplateColumns: columns.map((column) => (narrow.value && column.narrow) || column.width).join(" ") };
   const at = shown.findIndex((row) => row.id === selected);
   const onKey = (event: KeyboardEvent) => {
     const row = shown[at];

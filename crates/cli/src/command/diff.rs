@@ -26,7 +26,7 @@ For blocked time (--of owner or contender), the tables have a row for each lock;
 with the same name and class are one row. For cpu and wall, they have a row for each
 method. Percentages are parts of each recording's total, so recordings of different
 length can be compared. Waits are not in the tables: `headway view BEFORE AFTER`
-compares them, and `headway report BEFORE AFTER` shows their total.";
+compares them, and so does `headway report BEFORE AFTER`, by method.";
 
 /// Options of `diff`.
 #[derive(Debug, Args)]

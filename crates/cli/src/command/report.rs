@@ -10,7 +10,7 @@ use crate::quantity::{self, Moment, Span};
 use crate::recording::analysed::{Analysed, Question};
 use crate::recording::input;
 use crate::render::records::{self, Record, TableFormat};
-use crate::render::{self, totals};
+use crate::render::{self, totals, waited};
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_analysis::report::Row;
@@ -237,6 +237,7 @@ fn as_text(shown: &[Analysed], view: View) -> String {
     let mut out = shown.iter().map(text).collect::<Vec<_>>().join("\n");
     if shown.len() > 1 {
         totals::write(shown, &screen, &mut out);
+        waited::write(shown, &screen, &mut out);
     }
     out
 }

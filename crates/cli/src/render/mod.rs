@@ -20,6 +20,7 @@ pub mod records;
 mod steal;
 pub mod totals;
 mod tree;
+pub mod waited;
 
 pub use difference::difference;
 pub use method::methods;

@@ -407,6 +407,30 @@ impl Sums {
     }
 }
 
+/// Nothing but CPU samples: most of them in one method, fewer in another, one in a third.
+pub fn cpu(path: &Path) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path, &[("events", "cpu")])?;
+    let threads = [scene.thread(100, "indexer-1"), scene.thread(101, "indexer-2")];
+    for thread in threads {
+        scene.put(Event::ThreadStart(ThreadPoint { time: at(MS), thread }));
+    }
+    let run = ["com.acme.shop.Index.run:20", "java.lang.Thread.run:1583"];
+    let [hash, sort, start] =
+        ["com.acme.shop.Index.hash:31", "com.acme.shop.Index.sort:52", "com.acme.shop.Index.start:7"]
+            .map(|leaf| scene.chain(&[leaf, run[0], run[1]]));
+    for n in 1..END / (10 * MS) {
+        let chain = if n == 1 {
+            start
+        } else if n % 4 == 0 {
+            sort
+        } else {
+            hash
+        };
+        super::sample(&mut scene, threads[n as usize % 2], chain, n * 10 * MS);
+    }
+    scene.end(END)
+}
+
 /// The first part of a recording, as a full disk leaves it: it ends in the middle of an event.
 pub fn cut(path: &Path, whole: &Path) -> Result<(), Box<dyn Error>> {
     let bytes = std::fs::read(whole)?;

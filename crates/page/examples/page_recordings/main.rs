@@ -500,6 +500,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     kinds::pool(&directory.join("pool.jfr"))?;
     kinds::exhausted(&directory.join("exhausted.jfr"))?;
     kinds::short(&directory.join("short.jfr"))?;
+    kinds::cpu(&directory.join("cpu.jfr"))?;
     kinds::sampled(&directory.join("sampled.jfr"))?;
     shop(&directory.join("empty.jfr"), 0, 0, 0..0, 0..0)
 }
