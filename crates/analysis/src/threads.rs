@@ -53,6 +53,7 @@ impl Threads {
         Threads { ids: Places::default(), lives: Vec::new(), latest: 0, bound, has_starts: false, folded: 0 }
     }
 
+    #[inline]
     fn life(&mut self, thread: ThreadId) -> Option<&mut ThreadLife> {
         let latest = self.lives.get(self.latest as usize);
         if latest.is_none_or(|(id, _)| *id != thread) {
@@ -61,6 +62,7 @@ impl Threads {
         self.lives.get_mut(self.latest as usize).map(|(_, life)| life)
     }
 
+    #[inline(never)]
     fn index(&mut self, thread: ThreadId) -> Option<u32> {
         if let Some(index) = self.ids.get(thread) {
             return Some(index);
@@ -105,6 +107,7 @@ impl Threads {
     }
 
     /// The thread did something that a blocked thread cannot do.
+    #[inline]
     pub fn acts(&mut self, thread: ThreadId, time: TimeNs) {
         if let Some(life) = self.life(thread) {
             life.active = life.active.max(time);
@@ -112,6 +115,7 @@ impl Threads {
     }
 
     /// The thread left a monitor on which others were blocked.
+    #[inline]
     pub fn leaves(&mut self, thread: ThreadId, lock: LockId, time: TimeNs) {
         if let Some(life) = self.life(thread) {
             if time > life.active {
