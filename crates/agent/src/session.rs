@@ -713,7 +713,7 @@ fn end_counting(agent: &'static Agent, jni: Jni) {
 }
 
 fn not_recording(reply: &mut Reply) {
-    reply.error = Some("no recording is under way; start one first".to_owned());
+    reply.error = Some("nothing is being recorded in this process".to_owned());
     reply.exit_code = 1;
 }
 

@@ -30,7 +30,7 @@ Examples:
 
 Exit codes:
   0 done, 1 failure, 2 wrong usage, 3 the process cannot be profiled,
-  4 damaged recording (its readable part is shown),
+  4 damaged recording (its readable part is shown), or no recording,
   5 threads are blocked longer on a lock (`fleet regressions --fail`);
   `run` ends with the code of the command it ran";
 

@@ -334,7 +334,7 @@ fn a_jmx_client_reads_the_figures_and_uses_the_operations() {
         let recording = text("recording");
         assert!(Path::new(recording).starts_with(ran.directory.path()), "JDK {}: {seen:#}", jdk.release);
         assert_eq!((text("stopped"), text("second")), ("", &*format!("{recording}.second.jfr")));
-        assert_eq!(text("stop_again"), "no recording is under way; start one first");
+        assert_eq!(text("stop_again"), "nothing is being recorded in this process");
         for file in [&dumped, &PathBuf::from(text("second"))] {
             let report = tools::run(&ran.tools.headway, [PathBuf::from("report"), "--json".into(), file.clone()]);
             assert!(report.is_ok(), "JDK {}: {} cannot be read", jdk.release, file.display());

@@ -415,7 +415,7 @@ impl Group {
             }
             (EntryKind::WaitPermit, _) if !self.ended_by_own(names) => format!("a permit or a pooled object ({words})"),
             (EntryKind::WaitPermit, _) => {
-                format!("a permit or pooled object that the same threads return ({words})")
+                format!("a permit or pooled object that another thread of the same group returns ({words})")
             }
             (_, Synchronizer::Monitor) if self.path().is_some_and(|path| is_join(path, names)) => {
                 format!("{} (`Thread.join`)", Synchronizer::Join.words())

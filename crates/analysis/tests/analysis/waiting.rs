@@ -153,7 +153,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     assert_eq!(
         text,
         "6 threads `exec-*` waited 3.60 s (40 % of the active thread time) in `Pool.getConnection`, called from \
-         `Db.handleRequest`, for a permit or pooled object that the same threads return (a blocking queue). There were 18 waits, \
+         `Db.handleRequest`, for a permit or pooled object that another thread of the same group returns (a blocking queue). There were 18 waits, \
          mean 200 ms. Waiting threads were woken by `Db.handleRequest` in `exec-*` (100 % of the waiting time)."
     );
     let evidence = &report.findings[0].evidence[0];

@@ -46,9 +46,9 @@ pub struct Capture {
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event, long_help = EVENTS_HELP)]
     pub events: Vec<Feature>,
 
-    /// Time between two samples of a thread (0.1ms to 1s): CPU time for a running thread; with
-    /// wall, elapsed time for a thread that does not run; default: 10ms. -i switches
-    /// the default --budget off; `--budget 1` sets it again
+    /// Time between two samples of a thread (0.1ms to 1s; a number without a unit is nanoseconds):
+    /// CPU time for a running thread; with wall, elapsed time for a thread that does not run;
+    /// default: 10ms. -i switches the default --budget off; `--budget 1` sets it again
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
