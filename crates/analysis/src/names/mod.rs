@@ -3,6 +3,7 @@
 mod libraries;
 pub mod method;
 pub mod thread_group;
+mod vm_threads;
 
 use headway_model::event::{LockDef, ThreadDef};
 use headway_model::stack::ChainDef;
@@ -111,7 +112,7 @@ impl Names {
     /// The thread's name, or what can be said instead.
     pub fn thread_text(&self, id: ThreadId) -> String {
         match self.thread(id) {
-            Some(def) if !def.name.is_empty() => def.name.to_string(),
+            Some(def) if !def.name.is_empty() => whole_name(id, &def.name).to_owned(),
             Some(def) if def.is_virtual => format!("virtual thread #{}", id.0),
             _ if id.0 & ThreadId::NATIVE != 0 => {
                 format!("native thread {}", id.0 & !ThreadId::NATIVE)
@@ -124,7 +125,7 @@ impl Names {
     /// The group of the thread's name.
     pub fn group_text(&self, id: ThreadId) -> String {
         match self.thread(id) {
-            Some(def) if !def.name.is_empty() => thread_group::fold(&def.name),
+            Some(def) if !def.name.is_empty() => thread_group::fold(whole_name(id, &def.name)),
             Some(def) if def.is_virtual => "virtual thread #*".to_owned(),
             _ if id == ThreadId::NONE => crate::report::UNKNOWN.to_owned(),
             _ => "thread #*".to_owned(),
@@ -603,5 +604,14 @@ impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
 
     fn get(&self, id: u32) -> Option<&T> {
         self.values.get(id as usize)
+    }
+}
+
+/// Of threads that are not Java's, only the beginning of the name is known.
+fn whole_name(id: ThreadId, name: &str) -> &str {
+    if id.0 & ThreadId::NATIVE != 0 {
+        vm_threads::whole(name)
+    } else {
+        name
     }
 }

@@ -17,7 +17,7 @@ pub struct Breakdown {
     /// owner-method, owner-chain, time. Contender: the blocked thread; group: threads whose
     /// names differ only in a number; chain: the call stack; kind: monitor, juc (a lock of
     /// java.util.concurrent) or conditional (a wait: a park that is not for a lock); time: intervals of the
-    /// recording. `report --method` knows only `thread` and `group`
+    /// recording. With `report --method`, only `thread` and `group` are possible
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 

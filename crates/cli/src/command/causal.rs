@@ -20,7 +20,7 @@ const EXAMPLES: &str = "\
 Examples:
   headway causal run --progress com.acme.Shop.order -- java -jar shop.jar
   headway causal record -d 2m --progress order --scope 'com.acme.*' 4711
-  headway causal run --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
+  headway causal run --progress order --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
   headway causal run --progress Shop.java:42 --target lock:Inventory.lock -- java -jar shop.jar
   headway causal run --latency Shop.accept,Shop.reply -- java -jar shop.jar
   headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
@@ -63,8 +63,9 @@ pub struct Experiments {
     #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
     pub latency: Vec<String>,
 
-    /// Measure how much sooner the program ends, with one speedup of a --target for the whole run;
-    /// `causal run` repeats the program with each speedup
+    /// Measure how much sooner a program ends that ends by itself. `causal run` runs it again and
+    /// again, with each speedup of each --target. With `causal record`, the first --target has the
+    /// first speedup until the recording ends
     #[arg(long, requires = "target", conflicts_with_all = ["progress", "latency"])]
     pub end_to_end: bool,
 

@@ -166,20 +166,21 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
     }
     title(
         "LOCKS WHOSE OWNERS MAY HAVE HAD NO CPU",
-        "estimate; between: the least and the most that is possible",
+        "no CPU: an estimate, and the least and the most that is possible",
         screen,
         out,
     );
-    let head = format!("  {:>9}  {:>9}  {:>7}  {:<16}  ", "blocked", "no CPU", "", "between");
+    let head = format!("  {:>9}  {:>9}  {:>7}  {:>8}  {:>7}  ", "blocked", "no CPU", "", "at least", "at most");
     let _ = writeln!(out, "{}", screen.faint(head.trim_end()));
     for lock in locks.iter().take(top) {
         let part = |ns: u64| numbers::percent(ns as f64 / lock.blocked_ns.max(1) as f64);
         let line = format!(
-            "  {:>9}  {:>9}  {:>7}  {:<16}  ",
+            "  {:>9}  {:>9}  {:>7}  {:>8}  {:>7}  ",
             numbers::time(lock.blocked_ns),
             numbers::time(lock.owner_no_cpu_ns),
             numbers::percent(lock.share),
-            format!("{} and {}", part(lock.least_ns), part(lock.most_ns)),
+            part(lock.least_ns),
+            part(lock.most_ns),
         );
         let name = prose::fitted(&lock.lock, screen.width.saturating_sub(line.len()).max(LEAST_ROOM), screen);
         let _ = writeln!(out, "{line}{name}");
@@ -269,7 +270,7 @@ mod tests {
             "  checkout  5 transactions, 1 not ended",
             "took 9.00 ms: median 1.00 ms, 90 % 2.00 ms, 99 % 3.00 ms, longest 4.00 ms",
             "CPU 7.00 ms, blocked 1.00 ms, CPU time of 2 not known",
-            "    10.0 ms    4.00 ms     40 %  10 % and 60 %     Shop.lock (Shop@1)",
+            "    10.0 ms    4.00 ms     40 %      10 %     60 %  Shop.lock (Shop@1)",
         ] {
             assert!(text.contains(part), "no {part:?} in\n{text}");
         }

@@ -65,7 +65,7 @@ impl Group {
         }
     }
 
-    /// That no permit or pooled object came back, where threads waited for one from the begin of the recording to its end.
+    /// That no permit or pooled object came back, where threads waited for one nearly as long as the recording lasted.
     pub(super) fn nothing_returned(&self, lives: &Lives<'_>) -> Option<String> {
         /// Waits that are known at the begin of the recording begin a moment later.
         const ALL_THE_TIME: f64 = 0.98;
@@ -75,8 +75,8 @@ impl Group {
         let lasted = are_all && self.threads.values().all(|ns| share(*ns, range_ns) >= ALL_THE_TIME);
         (lasted && self.entry == EntryKind::WaitPermit).then(|| {
             format!(
-                "These waits all began before the recording, and in its {} nothing that these threads wait for was returned: \
-                 those that took it may have kept it.",
+                "Each of these waits lasted for nearly the whole recording ({}). Nothing that these threads wait for was \
+                 returned meanwhile: those that took it may have kept it.",
                 DurationNs(range_ns)
             )
         })

@@ -76,8 +76,9 @@ fn that_nothing_is_returned_during_the_recording_is_said() {
         }
         waiting.report()
     };
-    let none = "These waits all began before the recording, and in its 1.00 s nothing that these threads wait for was returned: those \
-                that took it may have kept it.";
+    let none =
+        "Each of these waits lasted for nearly the whole recording (1.00 s). Nothing that these threads wait for was \
+                returned meanwhile: those that took it may have kept it.";
     let report = begins(0, false);
     assert!(report.verdict.ends_with(none), "{}", report.verdict);
     assert!(
