@@ -555,6 +555,11 @@ impl Analysis {
         }
     }
 
+    /// True if some of the threads are virtual: sums of blocked time contain theirs, the ledger does not know when they lived.
+    pub(crate) fn has_virtual_threads(&self) -> bool {
+        self.threads.ids().any(|thread| self.names.thread(thread).is_some_and(|def| def.is_virtual))
+    }
+
     /// From the events of acquisitions, or where the recording has none, from
     /// the windows that were recorded instead.
     fn pressure_report(&mut self, end: TimeNs) -> Option<PressureReport> {

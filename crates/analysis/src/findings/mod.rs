@@ -182,7 +182,7 @@ pub(crate) fn find(
     ranked.extend(roots);
     ranked.extend(match analysis.only_summed_ns(range) {
         0 => phases::find(report, grounds, &covered_locks),
-        _ => phases::only_sums(report),
+        _ => phases::only_sums(report, analysis.has_virtual_threads()),
     });
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));

@@ -1,7 +1,7 @@
 //! Phases in which a lock stopped the program, and which an average hides.
 
 use super::words::{begun, code, percent};
-use super::Grounds;
+use super::{of_active, Grounds};
 use crate::aggregate::share;
 use crate::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
 use crate::report::{has_only_sums, Evidence, Finding, FindingKind, FindingStack, Report};
@@ -35,7 +35,8 @@ pub(super) fn find(report: &Report, grounds: &Grounds<'_>, told: &[usize]) -> Ve
 }
 
 /// The locks that cost most where the recording has nothing but sums of blocked time.
-pub(super) fn only_sums(report: &Report) -> Vec<Finding> {
+/// With virtual threads, these are no part of the active thread time.
+pub(super) fn only_sums(report: &Report, with_virtual: bool) -> Vec<Finding> {
     let Some(pressure) = report.pressure.as_ref().filter(|_| has_only_sums(&report.recording.settings)) else {
         return Vec::new();
     };
@@ -44,23 +45,23 @@ pub(super) fn only_sums(report: &Report) -> Vec<Finding> {
     let mut locks: Vec<&LockPressure> = pressure.locks.iter().filter(costs).collect();
     locks.sort_by(|a, b| b.acquiring_ns.cmp(&a.acquiring_ns).then_with(|| a.name.cmp(&b.name)));
     locks.truncate(MOST);
-    locks.into_iter().map(|lock| summed(lock, active_ns)).collect()
+    let part = |lock: &LockPressure| (!with_virtual).then(|| share(lock.acquiring_ns, active_ns).min(1.0));
+    locks.into_iter().map(|lock| summed(lock, part(lock))).collect()
 }
 
-fn summed(lock: &LockPressure, active_ns: u64) -> Finding {
-    let part = share(lock.acquiring_ns, active_ns);
+fn summed(lock: &LockPressure, part: Option<f64>) -> Finding {
     let mut finding = Finding {
         kind: FindingKind::Phase,
         text: format!(
-            "Threads spent {} ({} of the active thread time) blocked on {}.",
+            "Threads spent {}{} blocked on {}.",
             DurationNs(lock.acquiring_ns),
-            percent(part),
+            of_active(part),
             code(&lock.name),
         ),
         subject: code(&lock.name),
         cost_ns: lock.acquiring_ns,
-        share: Some(part),
-        evidence: vec![Evidence::exact("blocked", lock.acquiring_ns, Some(part))],
+        share: part,
+        evidence: vec![Evidence::exact("blocked", lock.acquiring_ns, part)],
         ..Finding::default()
     };
     if let Some(longest) = lock.phases.iter().max_by_key(|phase| phase.acquiring_ns) {

@@ -48,7 +48,7 @@ pub(super) fn verdict(report: &Report) -> String {
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
         // Where most of them are virtual threads, not all of their time is known.
-        let is_part = first.share.is_some() || !is_lock_or_wait(first.kind);
+        let is_part = first.share.is_some() || !(is_lock_or_wait(first.kind) || first.kind == FindingKind::Phase);
         let amount = match is_part {
             true => format!(
                 "{} of the active thread time ({} of {})",

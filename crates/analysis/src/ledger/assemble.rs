@@ -106,9 +106,11 @@ pub(crate) fn assemble(
         blocked += account.blocked;
         waited += account.waited;
     }
-    // Of which threads that was is not recorded.
+    // Of which threads that was is not recorded: it may be that of virtual threads, of which nothing else is known.
     let summed = analysis.only_summed_ns(range).min(sums.get(EntryKind::Unknown));
-    sums.change(EntryKind::Unknown, EntryKind::LockUnknown, summed);
+    if summed > 0 && !analysis.has_virtual_threads() {
+        sums.change(EntryKind::Unknown, EntryKind::LockUnknown, summed);
+    }
     sums.add(EntryKind::WaitTime, analysis.accounts.slept, Quality::Exact);
     sums.add(EntryKind::Io, analysis.accounts.io, Quality::Exact);
     add_waits(analysis, classes, waited, &mut sums);

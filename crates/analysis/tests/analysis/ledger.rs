@@ -371,12 +371,17 @@ fn of_locks_that_were_not_recorded_the_verdict_says_nothing() {
 
 /// Sums of a second of two threads, which were blocked on a lock for so many milliseconds.
 fn summed(blocked_ms: u64, threads: Option<ThreadFilter>) -> Report {
+    summed_with(blocked_ms, threads, Vec::new())
+}
+
+fn summed_with(blocked_ms: u64, threads: Option<ThreadFilter>, others: Vec<Event>) -> Report {
     let start = TimeNs(MS);
     let mut recording = story::recording(start);
     if let Event::Recording(recording) = &mut recording {
         std::sync::Arc::make_mut(recording).settings.push(("events".into(), "pressure".into()));
     }
     let mut all = vec![recording, story::thread(1, "one"), story::thread(2, "two")];
+    all.extend(others);
     all.push(story::lock(1, "java.lang.Object", 7, "Shop.lock"));
     for lock in [LockId::NONE, LockId(1)] {
         let (duration, acquiring) = (DurationNs(1_000 * MS), DurationNs(blocked_ms * MS));
@@ -401,6 +406,13 @@ fn sums_of_blocked_time_alone_are_not_taken_for_no_blocked_time() {
     let little = first(summed(2, None));
     assert_eq!(little, "Nothing stands out: threads were blocked on locks for 0.1 % of the active thread time.");
     assert!(first(summed(0, None)).starts_with("No thread was blocked on a lock in 1.00 s"));
+    let virtuals =
+        Event::Thread(ThreadDef { id: ThreadId(3), name: "".into(), is_virtual: true, ..ThreadDef::default() });
+    let with_virtual = summed_with(9_000, None, vec![virtuals]);
+    assert_eq!(with_virtual.ledger.ns(EntryKind::LockUnknown), 0, "of nobody knows which threads");
+    let said = "Threads spent 9.00 s blocked on `Shop.lock`. The recording has only sums (-e pressure).";
+    assert!(with_virtual.verdict.starts_with(said), "{}", with_virtual.verdict);
+    assert!(with_virtual.findings[0].text.starts_with(said), "{}", with_virtual.findings[0].text);
     let of_one = summed(600, Some(ThreadFilter::new("one", |name| name == "one")));
     assert_eq!(of_one.ledger.ns(EntryKind::LockUnknown), 0);
     assert!(first(of_one).starts_with("The recording has only sums of blocked time, and these are of all threads"));
