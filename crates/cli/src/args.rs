@@ -308,6 +308,10 @@ fn one_too_many(typed: &str) -> String {
 
 fn unknown_option(typed: &str) -> String {
     let command = std::env::args().nth(1).unwrap_or_default();
+    // `-d -5s`: what follows an option is taken for an option if it begins with a dash.
+    if typed.trim_start_matches('-').starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("{typed} is neither an option nor a value: only `--from` and `--to` can be below zero");
+    }
     let options = options_of(&command);
     let bare = typed.split('=').next().unwrap_or(typed);
     // Every option begins with dashes; what they have in common is no hint.

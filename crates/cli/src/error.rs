@@ -103,7 +103,11 @@ pub enum Failure {
         me: String,
     },
     /// The process has privileges beyond ours, though its user is ours.
-    #[error("process {pid} may not be inspected by user {me}, because it has more privileges: run headway as root with the right to trace processes (CAP_SYS_PTRACE)")]
+    #[error(
+        "process {pid} may not be inspected by user {me}, because it has more privileges: {}",
+        if me == "root" { "give headway the right to trace processes (CAP_SYS_PTRACE)" }
+        else { "run headway as root, with the right to trace processes (CAP_SYS_PTRACE)" }
+    )]
     NotInspectable {
         /// The process.
         pid: u32,

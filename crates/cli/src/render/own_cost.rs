@@ -151,7 +151,7 @@ impl OwnCost {
             () if self.is_exceeded => ": exceeded",
             () if high as f64 <= allowed => ": kept",
             // It is a limit for the mean of this time.
-            () if self.duration_ns < HELD_NS => " over 10 s; this recording is shorter",
+            () if self.duration_ns < HELD_NS => ", as the mean of 10 s or more",
             () if low as f64 > allowed => ": not kept",
             () => "",
         }
@@ -226,7 +226,7 @@ mod tests {
         of(OwnCost { is_exceeded: true, ..all }, ", 0.8 % of one CPU (limit 1 %: exceeded) or ");
         of(OwnCost { budget: Some(0.005), ..all }, ", 0.8 % of one CPU (limit 0.5 %: not kept) or ");
         let short = OwnCost { duration_ns: 5_100 * MS, ..all };
-        of(short, ", 1.5 % of one CPU (limit 1 % over 10 s; this recording is shorter) or ");
+        of(short, ", 1.5 % of one CPU (limit 1 %, as the mean of 10 s or more) or ");
         of(OwnCost { process_cpu_ns: 40_000 * MS, ..all }, ", 0.2 % of the process's 40.0 s (limit 1 %: kept). ");
         of(OwnCost { budget: None, ..all }, ", 1.6 % of the process's 4.82 s. ");
         // What is not included may be over the limit, or what is included is already.
