@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Phase:
     """What a program did between two marks."""
 
     on: bool
@@ -57,7 +57,7 @@ class Measured:
     """All that was learned from one cell: what every figure is made of."""
 
     cell: Cell
-    stretches: list[Stretch]
+    phases: list[Phase]
     switch_on_ns: list[int] = field(default_factory=list)
     switch_off_ns: list[int] = field(default_factory=list)
     recorded_bytes: int = 0
@@ -160,7 +160,7 @@ def measured_from(record: dict[str, Any]) -> Measured:
     """From its JSON."""
     values = dict(record)
     values["cell"] = Cell(**values["cell"])
-    values["stretches"] = [Stretch(**stretch) for stretch in values["stretches"]]
+    values["phases"] = [Phase(**phase) for phase in values["phases"]]
     if values.get("contents") is not None:
         values["contents"] = Contents(**values["contents"])
     return Measured(**values)

@@ -29,7 +29,7 @@ def resources(measured: Sequence[Measured]) -> pd.DataFrame:
         cell = m.cell
         if cell.mode == CHECK:
             continue
-        on = [s for s in m.stretches if s.on]
+        on = [s for s in m.phases if s.on]
         cpu = sum(s.process_cpu_ns for s in on)
         plain = base.get((cell.jdk, cell.workload, cell.round)) if cell.mode == FRESH else None
         rows.append(

@@ -44,7 +44,7 @@ def accuracy(*arguments: str) -> Callable[[Machine, int], dict[str, float]]:
 
 
 def figures_of(text: str) -> dict[str, float]:
-    """Of its last line. A figure that is null could not be told: of stretches of a millisecond, say, where there was none."""
+    """Of its last line. A figure that is null could not be told: of contentions of a millisecond, say, where there was none."""
     try:
         told = json.loads(text.strip().splitlines()[-1])
         return {name: float(value) for name, value in told.items() if value is not None}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Mapping
 
 import agreement
-from cells import CHECK, TOGGLE, Cell, Measured, Stretch
+from cells import CHECK, TOGGLE, Cell, Measured, Phase
 from checks import Check, Machine
 from profilers import Place, Profiler, ProfilerError
 from program import Mark, Program
@@ -38,7 +38,7 @@ class Pace:
     """Phases that are on, in toggling."""
     phase_s: float
     fresh_s: float
-    """The measured stretch of a fresh JVM."""
+    """The measured phase of a fresh JVM."""
     checks: Mapping[tuple[str, str], Check] = field(default_factory=dict)
     """By program and profiler."""
 
@@ -63,9 +63,9 @@ class Pace:
         return replace(self, pairs=fewest)
 
 
-def stretch(on: bool, begin: Mark, end: Mark) -> Stretch:
+def phase_between(on: bool, begin: Mark, end: Mark) -> Phase:
     """What was done between two marks."""
-    return Stretch(
+    return Phase(
         on=on, start_ns=begin.at_ns, end_ns=end.at_ns, operations=end.operations - begin.operations,
         process_cpu_ns=end.process_cpu_ns - begin.process_cpu_ns,
         threads_cpu_ns=end.threads_cpu_ns - begin.threads_cpu_ns,
@@ -108,8 +108,8 @@ class Bench:
         return Program(home, self.workloads[cell.workload], options, self.place.scratch / "errors.txt")
 
     def toggle(self, cell: Cell, profiler: Profiler) -> Measured:
-        """Switches the profiler on and off in one JVM; each phase is one stretch."""
-        stretches: list[Stretch] = []
+        """Switches the profiler on and off in one JVM; each phase is measured."""
+        phases: list[Phase] = []
         on_ns: list[int] = []
         off_ns: list[int] = []
         recorded = 0
@@ -121,26 +121,26 @@ class Bench:
             for number in range(self.pace.pairs + 1):
                 file = self.recording(profiler, number)
                 if number > 0:  # once for nothing: the first time loads classes and libraries
-                    stretches.append(self.phase(program, profiler, False))
+                    phases.append(self.phase(program, profiler, False))
                 on_ns.append(program.command(profiler.on(file)))
-                stretches.append(self.phase(program, profiler, True))
+                phases.append(self.phase(program, profiler, True))
                 off_ns.append(program.command(profiler.off(file)))
                 recorded += file.stat().st_size if number > 0 and file.exists() else 0
                 file.unlink(missing_ok=True)
-            del stretches[0]
-            stretches.append(self.phase(program, profiler, False))
+            del phases[0]
+            phases.append(self.phase(program, profiler, False))
             resident = program.resident_bytes()
-        return Measured(cell, stretches, on_ns, off_ns, recorded, resident, os.getloadavg()[0])
+        return Measured(cell, phases, on_ns, off_ns, recorded, resident, os.getloadavg()[0])
 
-    def phase(self, program: Program, profiler: Profiler, on: bool) -> Stretch:
+    def phase(self, program: Program, profiler: Profiler, on: bool) -> Phase:
         """Lets time pass, and measures the part of it that counts."""
         time.sleep(SETTLE_S)
         begin = program.mark(profiler.threads())
         time.sleep(self.pace.phase_s)
-        return stretch(on, begin, program.mark(profiler.threads()))
+        return phase_between(on, begin, program.mark(profiler.threads()))
 
     def fresh(self, cell: Cell, profiler: Profiler) -> Measured:
-        """A JVM that records from its first moment; one stretch after warming up."""
+        """A JVM that records from its first moment; one phase after warming up."""
         file = self.recording(profiler, 0)
         with self.program(cell, profiler.at_start(file)) as program:
             started = time.monotonic()
@@ -148,7 +148,7 @@ class Bench:
             time.sleep(self.pace.warm_up(cell.workload))
             begin = program.mark(profiler.threads())
             time.sleep(self.pace.fresh_s)
-            measured = stretch(profiler.name not in ("none", "base"), begin, program.mark(profiler.threads()))
+            measured = phase_between(profiler.name not in ("none", "base"), begin, program.mark(profiler.threads()))
             resident = program.resident_bytes()
             if profiler.records():
                 program.command(profiler.off(file))

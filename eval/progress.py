@@ -18,14 +18,14 @@ class Progress:
         self.done_expected_s = 0.0
         self.done_took_s = 0.0
 
-    def stretched(self, expected_s: float) -> float:
+    def scaled(self, expected_s: float) -> float:
         """What something expected to take so long will take, as things went so far."""
-        stretch = self.done_took_s / self.done_expected_s if self.done_expected_s > 0 else 1.0
-        return expected_s * stretch
+        factor = self.done_took_s / self.done_expected_s if self.done_expected_s > 0 else 1.0
+        return expected_s * factor
 
     def left_s(self) -> float:
         """The estimate of the rest."""
-        return self.stretched(self.expected_s - self.done_expected_s)
+        return self.scaled(self.expected_s - self.done_expected_s)
 
     def line(self, what: str) -> str:
         """``[####......] 12/40, 8 min left: what``."""

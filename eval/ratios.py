@@ -1,6 +1,6 @@
 """Ratios of what a program does with a profiler to what it does without.
 
-Two ratios are formed of each pair of stretches that lie beside each other:
+Two ratios are formed of each pair of phases that lie beside each other:
 
 - *CPU per operation* (with all of the profiler's own threads): what a profiler
   costs, also where the machine is busy with other things. Above 1 is cost.
@@ -15,7 +15,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Iterable, Optional, Sequence
 
-from cells import FRESH, TOGGLE, Measured, Stretch
+from cells import FRESH, TOGGLE, Measured, Phase
 
 
 SETTLED = 1.05
@@ -40,18 +40,18 @@ class Pair:
     """Of their 99th percentile."""
 
 
-def cpu_per_operation(stretch: Stretch) -> float:
+def cpu_per_operation(phase: Phase) -> float:
     """Nanoseconds of the process for one operation."""
-    return stretch.process_cpu_ns / stretch.operations
+    return phase.process_cpu_ns / phase.operations
 
 
-def throughput(stretch: Stretch) -> float:
+def throughput(phase: Phase) -> float:
     """Operations per second."""
-    return stretch.operations * 1e9 / (stretch.end_ns - stretch.start_ns)
+    return phase.operations * 1e9 / (phase.end_ns - phase.start_ns)
 
 
-def compare(measured: Measured, on: Stretch, off: Sequence[Stretch]) -> Optional[Pair]:
-    """A stretch with a profiler, and the mean of those without that it is compared with. None if
+def compare(measured: Measured, on: Phase, off: Sequence[Phase]) -> Optional[Pair]:
+    """A phase with a profiler, and the mean of those without that it is compared with. None if
     somewhere nothing was done, so that there is no ratio."""
     if any(s.operations == 0 or s.process_cpu_ns == 0 for s in (on, *off)):
         return None
@@ -67,15 +67,15 @@ def compare(measured: Measured, on: Stretch, off: Sequence[Stretch]) -> Optional
     )  # fmt: skip
 
 
-def settled(stretches: Sequence[Stretch]) -> Sequence[Stretch]:
+def settled(phases: Sequence[Phase]) -> Sequence[Phase]:
     """From the first phase without the profiler on that is as fast as those that follow: before, the
     program was warming up, and the mean of two neighbours of a falling curve lies above it. At least
     the later half is kept."""
-    for start in range(len(stretches) // 2):
-        off = [cpu_per_operation(s) for s in stretches[start:] if not s.on and s.operations > 0]
-        if not stretches[start].on and len(off) > 1 and off[0] <= SETTLED * statistics.median(off[1:]):
-            return stretches[start:]
-    return stretches[len(stretches) // 2 :]
+    for start in range(len(phases) // 2):
+        off = [cpu_per_operation(s) for s in phases[start:] if not s.on and s.operations > 0]
+        if not phases[start].on and len(off) > 1 and off[0] <= SETTLED * statistics.median(off[1:]):
+            return phases[start:]
+    return phases[len(phases) // 2 :]
 
 
 def toggle_pairs(measured: Measured) -> list[Pair]:
@@ -84,11 +84,11 @@ def toggle_pairs(measured: Measured) -> list[Pair]:
     Neighbours only: the machine's own drift over a run is larger than what is to be measured, and
     mostly cancels between a phase and what is around it.
     """
-    stretches = settled(measured.stretches)
+    phases = settled(measured.phases)
     found = [
-        compare(measured, stretches[i], (stretches[i - 1], stretches[i + 1]))
-        for i in range(1, len(stretches) - 1)
-        if stretches[i].on and not stretches[i - 1].on and not stretches[i + 1].on
+        compare(measured, phases[i], (phases[i - 1], phases[i + 1]))
+        for i in range(1, len(phases) - 1)
+        if phases[i].on and not phases[i - 1].on and not phases[i + 1].on
     ]
     return [pair for pair in found if pair is not None]
 
@@ -98,14 +98,14 @@ def fresh_pairs(all_measured: Iterable[Measured]) -> list[Pair]:
     rounds: dict[tuple[int, str, int], dict[str, Measured]] = defaultdict(dict)
     for measured in all_measured:
         cell = measured.cell
-        if cell.mode == FRESH and measured.stretches:
+        if cell.mode == FRESH and measured.phases:
             rounds[(cell.jdk, cell.workload, cell.round)][cell.profiler] = measured
     pairs = []
     for by_profiler in rounds.values():
         base = by_profiler.get("base")
         for name, measured in by_profiler.items():
             if base is not None and name != "base":
-                pairs.append(compare(measured, measured.stretches[0], base.stretches))
+                pairs.append(compare(measured, measured.phases[0], base.phases))
     return [pair for pair in pairs if pair is not None]
 
 

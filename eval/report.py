@@ -33,7 +33,7 @@ MEASURES = {
     "p99": "99th percentile of latencies",
 }
 CHECKED = {
-    "waits": ("Waits", "Programs that measure their own waits. coverage: recorded over self-measured time, of stretches of a "
+    "waits": ("Waits", "Programs that measure their own waits. coverage: recorded over self-measured time, of contentions of a "
               "millisecond and more (ge_1ms) and of all, of which spinning posts no event. attributed: part of the recorded time "
               "that is blamed on an owner's method, attributable: what can be at best, since a lock changes hands meanwhile; "
               "wrong: blamed on an owner beyond what that one can have caused; share_difference: the largest error of a "

@@ -331,7 +331,7 @@ RECORDED_AT_LEAST = 0.999
 
 
 def waits(found: Findings, jdk: int) -> Cells:
-    """Recorded over self-measured waits: of stretches of a millisecond and more, and of shorter ones."""
+    """Recorded over self-measured waits: of contentions of a millisecond and more, and of shorter ones."""
     told = {by: coverage(found, jdk, by) for by in ("headway", "jfr", "async")}
     if not told["headway"]:
         return Cells(NOT_HERE, "", "")
@@ -345,13 +345,13 @@ def waits(found: Findings, jdk: int) -> Cells:
 
 
 def wait_text(found: Findings, jdk: int, by: str, name: str, value: float) -> str:
-    """Coverage, and what is missing of each stretch: the profiler itself changes how often a program contends."""
-    missing = found.figure(name, jdk, "missing_ns_per_stretch", by)
+    """Coverage, and what is missing of each contention: the profiler itself changes how often a program contends."""
+    missing = found.figure(name, jdk, "missing_ns_per_contention", by)
     return f"{name.split('-')[1]} {100 * value:.2f}" + ("" if missing is None else f" (-{missing / 1e3:.1f} us each)")
 
 
 def coverage(found: Findings, jdk: int, by: str) -> dict[str, float]:
-    """By check; of long waits the stretches of a millisecond and more."""
+    """By check; of long waits the contentions of a millisecond and more."""
     asked = [(name, "coverage_ge_1ms") for name in LONG_WAITS] + [(name, "coverage") for name in SHORT_WAITS]
     values = {name: found.figure(name, jdk, figure, by) for name, figure in asked}
     return {name: value for name, value in values.items() if value is not None}

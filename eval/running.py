@@ -25,7 +25,7 @@ def run_all(
     began = time.monotonic()
     for number, cell in enumerate(cells):
         if budget_s is not None and number > 0:
-            if time.monotonic() - began + progress.stretched(expected_s(cell)) > budget_s:
+            if time.monotonic() - began + progress.scaled(expected_s(cell)) > budget_s:
                 return list(cells[number:])
         progress.begin(cell.key())
         cell_began = time.monotonic()

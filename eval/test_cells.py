@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cells import CHECK, FRESH, TOGGLE, Cell, Measured, RawData, Stretch, plan, plan_checks
+from cells import CHECK, FRESH, TOGGLE, Cell, Measured, RawData, Phase, plan, plan_checks
 from checks import Check
 from profilers import Jfr, Profiler, all_profilers
 from workloads import WORKLOADS
@@ -84,9 +84,9 @@ class RawDataTest(unittest.TestCase):
         self.raw = RawData(self.path)
 
     def measured(self, number: int, failure: str = "") -> Measured:
-        """A cell of one stretch."""
+        """A cell of one phase."""
         cell = Cell(TOGGLE, 17, "kernels", "none", number)
-        return Measured(cell, [Stretch(True, 1, 2, 3, 4, 5)], [6], [7], 8, 9, 0.5, failure)
+        return Measured(cell, [Phase(True, 1, 2, 3, 4, 5)], [6], [7], 8, 9, 0.5, failure)
 
     def test_what_is_written_is_read(self) -> None:
         self.raw.append(self.measured(0))

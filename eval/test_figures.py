@@ -8,20 +8,20 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cells import TOGGLE, Cell, Measured, Stretch
+from cells import TOGGLE, Cell, Measured, Phase
 from figures import geometric_mean
 from intervals import interval
 from report import Report
 
 
 def noisy(profiler: str, workload: str, cost: float, seed: int) -> Measured:
-    """A cell whose profiler costs so much, with 3 % of noise in every stretch."""
+    """A cell whose profiler costs so much, with 3 % of noise in every phase."""
     chance = random.Random(seed)
-    stretches = []
+    phases = []
     for i in range(61):
         done = 1_000_000 * chance.gauss(1, 0.03) / (cost if i % 2 else 1)
-        stretches.append(Stretch(i % 2 == 1, i * 10**8, (i + 1) * 10**8, int(done), 2 * 10**8, 10**8))
-    return Measured(Cell(TOGGLE, 25, workload, profiler, 0), stretches, [0, 10**6], [0, 10**6], 3 * 2**20, 2**26)
+        phases.append(Phase(i % 2 == 1, i * 10**8, (i + 1) * 10**8, int(done), 2 * 10**8, 10**8))
+    return Measured(Cell(TOGGLE, 25, workload, profiler, 0), phases, [0, 10**6], [0, 10**6], 3 * 2**20, 2**26)
 
 
 class FiguresTest(unittest.TestCase):

@@ -12,8 +12,8 @@ class KnownTest(unittest.TestCase):
     """Figures, and which checks there are."""
 
     def test_figures_are_those_of_the_last_line(self) -> None:
-        told = known.figures_of('warming up\n{"coverage":0.99,"coverage_ge_1ms":null,"stretches":7}\n')
-        self.assertEqual(told, {"coverage": 0.99, "stretches": 7.0})
+        told = known.figures_of('warming up\n{"coverage":0.99,"coverage_ge_1ms":null,"contentions":7}\n')
+        self.assertEqual(told, {"coverage": 0.99, "contentions": 7.0})
 
     def test_anything_else_is_told(self) -> None:
         for text in ("", "no\n", "[1]\n", '{"coverage":"high"}\n'):

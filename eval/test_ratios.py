@@ -6,22 +6,22 @@ import io
 import unittest
 from dataclasses import replace
 
-from cells import FRESH, TOGGLE, Cell, Measured, Stretch
+from cells import FRESH, TOGGLE, Cell, Measured, Phase
 from progress import Progress
 from ratios import all_pairs
 
 
 def draw(pattern: str, operations: dict[str, int], drift: int = 0) -> Measured:
-    """A toggled cell from text, one stretch per character: ``o`` off, ``X`` on; the CPU is always busy."""
-    stretches = [
-        Stretch(kind == "X", i * 100, (i + 1) * 100, operations[kind] - drift * i, 200, 150, 1, 10 if kind == "o" else 15, 20)
+    """A toggled cell from text, one phase per character: ``o`` off, ``X`` on; the CPU is always busy."""
+    phases = [
+        Phase(kind == "X", i * 100, (i + 1) * 100, operations[kind] - drift * i, 200, 150, 1, 10 if kind == "o" else 15, 20)
         for i, kind in enumerate(pattern)
     ]
-    return Measured(Cell(TOGGLE, 25, "kernels", "p", 0), stretches)
+    return Measured(Cell(TOGGLE, 25, "kernels", "p", 0), phases)
 
 
 class ToggleTest(unittest.TestCase):
-    """Ratios of drawn stretches."""
+    """Ratios of drawn phases."""
 
     def test_a_tenth_less_throughput(self) -> None:
         pairs = all_pairs([draw("oXoXo", {"o": 100, "X": 90})])
@@ -38,13 +38,13 @@ class ToggleTest(unittest.TestCase):
     def test_phases_in_which_a_program_warms_up_do_not_count(self) -> None:
         drawn = draw("oXoXoXoXo", {"o": 100, "X": 100})
         slow = {0: 50, 1: 60, 2: 80}
-        stretches = [replace(s, operations=slow.get(i, s.operations)) for i, s in enumerate(drawn.stretches)]
-        pairs = all_pairs([replace(drawn, stretches=stretches)])
+        phases = [replace(s, operations=slow.get(i, s.operations)) for i, s in enumerate(drawn.phases)]
+        pairs = all_pairs([replace(drawn, phases=phases)])
         self.assertEqual([pair.cpu for pair in pairs], [1.0, 1.0])
-        unsettled = [replace(s, operations=1000 - 100 * i) for i, s in enumerate(reversed(drawn.stretches))]
-        self.assertEqual(len(all_pairs([replace(drawn, stretches=unsettled)])), 4)
-        falling = [replace(s, operations=100 + 50 * i) for i, s in enumerate(drawn.stretches)]
-        self.assertEqual(len(all_pairs([replace(drawn, stretches=falling)])), 2)
+        unsettled = [replace(s, operations=1000 - 100 * i) for i, s in enumerate(reversed(drawn.phases))]
+        self.assertEqual(len(all_pairs([replace(drawn, phases=unsettled)])), 4)
+        falling = [replace(s, operations=100 + 50 * i) for i, s in enumerate(drawn.phases)]
+        self.assertEqual(len(all_pairs([replace(drawn, phases=falling)])), 2)
 
     def test_only_neighbours_that_are_off_are_compared_with(self) -> None:
         self.assertEqual(all_pairs([draw("oXXo", {"o": 100, "X": 90})]), [])
@@ -59,7 +59,7 @@ class FreshTest(unittest.TestCase):
     def test_each_round_has_its_own_base(self) -> None:
         def jvm(profiler: str, number: int, operations: int) -> Measured:
             cell = Cell(FRESH, 17, "kernels", profiler, number)
-            return Measured(cell, [Stretch(profiler == "p", 0, 100, operations, 100, 100)])
+            return Measured(cell, [Phase(profiler == "p", 0, 100, operations, 100, 100)])
 
         measured = [jvm("base", 0, 100), jvm("p", 0, 50), jvm("base", 1, 10), jvm("p", 1, 5), jvm("p", 2, 7)]
         self.assertEqual([pair.throughput for pair in all_pairs(measured)], [0.5, 0.5])

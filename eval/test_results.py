@@ -12,7 +12,7 @@ import contents
 import published
 import results
 from agreement import Agreement
-from cells import CHECK, FRESH, TOGGLE, Cell, Measured, Stretch
+from cells import CHECK, FRESH, TOGGLE, Cell, Measured, Phase
 from intervals import Interval
 from profilers import ProfilerError
 from recordings import Contents
@@ -22,16 +22,16 @@ from report import Report
 def toggled(profiler: str, workload: str, cost: float, noise: float = 0.001) -> Measured:
     """A cell whose profiler costs so much."""
     chance = random.Random(profiler + workload)
-    stretches = [
-        Stretch(i % 2 == 1, i * 10**9, (i + 1) * 10**9, int(10**6 * chance.gauss(1, noise) / (cost if i % 2 else 1)), 10**9, 10**9)
+    phases = [
+        Phase(i % 2 == 1, i * 10**9, (i + 1) * 10**9, int(10**6 * chance.gauss(1, noise) / (cost if i % 2 else 1)), 10**9, 10**9)
         for i in range(41)
     ]
-    return Measured(Cell(TOGGLE, 25, workload, profiler, 0), stretches)
+    return Measured(Cell(TOGGLE, 25, workload, profiler, 0), phases)
 
 
 def recorded(profiler: str, contents: Contents) -> Measured:
     """A fresh JVM with a recording."""
-    return Measured(Cell(FRESH, 25, "queued-monitor", profiler, 0), [Stretch(True, 0, 10**9, 10, 10**9, 10**9)],
+    return Measured(Cell(FRESH, 25, "queued-monitor", profiler, 0), [Phase(True, 0, 10**9, 10, 10**9, 10**9)],
                     contents=contents, recorded_s=1.0)  # fmt: skip
 
 
@@ -86,7 +86,7 @@ class ResultsTest(unittest.TestCase):
             *(checked("waits-2.5ms", "headway", i, coverage=0.97, coverage_ge_1ms=long, attributed=0.93, attributable=0.91,
                       wrong=0.0, approximate=0.01) for i, long in enumerate((0.9995, 0.9993))),
             checked("waits-20us", "headway", coverage=0.80, coverage_ge_1ms=0.9, attributed=0.904, attributable=0.9, wrong=0.004,
-                    approximate=0.0, missing_ns_per_stretch=1500.0),
+                    approximate=0.0, missing_ns_per_contention=1500.0),
             checked("waits-20us", "jfr", coverage=0.82, coverage_ge_1ms=0.9),
             checked("answers-handshake-1ms", "headway", median_us=12.0, p97_5_us=140.0),
             checked("answers-handshake-10ms", "headway", median_us=12.0, p97_5_us=40.0),

@@ -29,7 +29,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of time in which the profiler was on, or off, throughout."""
+    """A time in which the profiler was on, or off, throughout."""
 
     on: bool
     start_ns: int

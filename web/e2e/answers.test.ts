@@ -1,4 +1,4 @@
-// A page in one file and a served one must tell the same.
+// A page in one file and a served one must say the same.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Aspect, Kind, Query, Scope } from "../src/data/contract";

@@ -60,7 +60,7 @@ function exchanged(text, build) {
   return readFileSync(build, "utf8").replace("<!--headway:data-->", () => found).replace("connect-src 'none'", policy);
 }
 
-/** Opens the page anew, and waits until all of the recording is there. */
+/** Opens the page again, and waits until all of the recording is there. */
 async function opened(browser, build) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();

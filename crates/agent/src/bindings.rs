@@ -99,7 +99,7 @@ pub struct Method {
 
 /// Whose function a method is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holder {
+enum Whose {
     Ours,
     Vms,
     Others,
@@ -107,12 +107,12 @@ enum Holder {
 }
 
 impl Method {
-    fn holder(&self, core: &Core) -> Holder {
-        let Some(id) = self.id.filter(|_| core.hotspot.known().is_some()) else { return Holder::Unknown };
+    fn whose(&self, core: &Core) -> Whose {
+        let Some(id) = self.id.filter(|_| core.hotspot.known().is_some()) else { return Whose::Unknown };
         match () {
-            () if is_bound_to(core, id, self.ours as u64) => Holder::Ours,
-            () if is_bound_to(core, id, self.vms as u64) => Holder::Vms,
-            () => Holder::Others,
+            () if is_bound_to(core, id, self.ours as u64) => Whose::Ours,
+            () if is_bound_to(core, id, self.vms as u64) => Whose::Vms,
+            () => Whose::Others,
         }
     }
 
@@ -137,7 +137,7 @@ pub fn is_bound_to(core: &Core, id: u64, function: u64) -> bool {
 /// What to bind so that the methods which lead to ours lead to the VM's functions.
 /// Where that cannot be seen, all of them.
 pub fn vms(core: &Core, methods: &[Method]) -> Vec<Native> {
-    let wanted = methods.iter().filter(|method| matches!(method.holder(core), Holder::Ours | Holder::Unknown));
+    let wanted = methods.iter().filter(|method| matches!(method.whose(core), Whose::Ours | Whose::Unknown));
     let native = |method: &Method| Native {
         name: method.name,
         descriptor: method.descriptor,
@@ -180,23 +180,23 @@ impl Bindings {
         if !self.were_bound.load(Ordering::Acquire) {
             return Vec::new();
         }
-        let has = |holder, methods: &[Method]| methods.iter().any(|method| method.holder(core) == holder);
+        let has = |whose, methods: &[Method]| methods.iter().any(|method| method.whose(core) == whose);
         let before = methods();
-        let to_do = has(Holder::Ours, &before) || (were_wanted && has(Holder::Unknown, &before));
+        let to_do = has(Whose::Ours, &before) || (were_wanted && has(Whose::Unknown, &before));
         let bound = if to_do { bind_vms() } else { Ok(()) };
         let after = methods();
         let are_covered = were_wanted || self.are_covered.load(Ordering::Acquire);
-        self.are_covered.store(are_covered && has(Holder::Others, &after), Ordering::Release);
+        self.are_covered.store(are_covered && has(Whose::Others, &after), Ordering::Release);
         let refused = bound.err();
-        let stays = |method: &Method| match (method.holder(core), &refused) {
-            (Holder::Ours, reason) => {
+        let stays = |method: &Method| match (method.whose(core), &refused) {
+            (Whose::Ours, reason) => {
                 let reason = reason.as_deref().unwrap_or("another agent bound it again in the same moment");
                 Some(InPlace::inert(name, format!("the agent's function of {}", method.shown()), reason))
             }
-            (Holder::Unknown, Some(reason)) => {
+            (Whose::Unknown, Some(reason)) => {
                 Some(InPlace::inert(name, format!("the agent's function of {}", method.shown()), reason))
             }
-            (Holder::Others, _) if are_covered => Some(InPlace::inert(
+            (Whose::Others, _) if are_covered => Some(InPlace::inert(
                 name,
                 format!("the agent's function of {}, if another agent's calls it", method.shown()),
                 "another agent has bound the method meanwhile, and keeps it",

@@ -132,7 +132,7 @@ impl Definitions {
         self.push(Event::Degraded(degraded));
     }
 
-    /// All application threads stood still.
+    /// All application threads were stopped.
     pub fn pause(&self, pause: StopTheWorld) {
         self.push(Event::StopTheWorld(pause));
     }

@@ -1,6 +1,6 @@
 //! The draining thread: takes what application threads have appended, and
 //! writes the recording. It belongs to no Java thread, calls nothing of the VM
-//! and blocks all signals but those that tell of its own faults.
+//! and blocks all signals but those of its own faults.
 
 mod collect;
 mod govern;
@@ -156,7 +156,7 @@ impl DrainHandle {
     }
 
     /// Drains one last time and finishes the file, as far as there is time: the rest
-    /// of the queue is counted as lost, and a file that is not complete by then is
+    /// of the queue is counted as dropped, and a file that is not complete by then is
     /// completed later, see [`Self::unfinished`].
     pub fn finish(&mut self, deadline: Deadline) -> Recorded {
         let reads_until = clock::now() + DurationNs(deadline.after(READING).left().as_nanos() as u64);

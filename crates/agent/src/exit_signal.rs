@@ -3,7 +3,7 @@
 //! condition variable has just released the monitor.
 //!
 //! libjvm's imports of `pthread_cond_wait`, `_timedwait` and `_signal` lead
-//! through here. A contender that waits on its own park event tells which
+//! through here. A contender that waits on its own park event says which
 //! condition variable that is; a signal to one that belongs to a contender is
 //! that contender's lock being released by the signalling thread.
 //!

@@ -142,7 +142,7 @@ struct Hook {
     name: &'static str,
     address: *const (),
     original: &'static AtomicUsize,
-    /// What is lost without it, and what is used instead.
+    /// What is missing without it, and what is used instead.
     loss: &'static str,
 }
 
@@ -370,7 +370,7 @@ impl Hooks {
         self.installed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes all hooks out again. What stays is tried anew at the next call, and
+    /// Takes all hooks out again. What stays is tried again at the next call, and
     /// does nothing meanwhile.
     pub fn remove(&self, agent: &Agent) -> Vec<InPlace> {
         agent.steal.mounted.set_told(false);

@@ -1,4 +1,4 @@
-//! What the VM calls to load the agent, and what it does when told something.
+//! What the VM calls to load the agent, and what it does when it gets a command.
 //!
 //! Loading with `-agentpath` only asks for capabilities and waits for the VM to
 //! be ready; loading into a running VM does everything at once. Loading again
@@ -39,7 +39,7 @@ fn say(line: &str) {
     eprintln!("headway: {line}");
 }
 
-/// Called by the VM for `-agentpath`. A failure is told and the program runs
+/// Called by the VM for `-agentpath`. A failure is reported and the program runs
 /// on without a recording: a profiler must not keep a service from starting.
 ///
 /// # Safety

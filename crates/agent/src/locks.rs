@@ -73,7 +73,7 @@ impl Lock<'_> {
     }
 
     /// True if the lock has no name yet and not too many have tried to find it
-    /// one: whoever is told so tries.
+    /// one: whoever gets this answer tries.
     #[inline]
     pub fn needs_name(&self) -> bool {
         let Some(word) = self.table.user(self.slot) else { return false };

@@ -1,23 +1,23 @@
-//! Contended enters that are too short to be told one by one (`min_duration`),
+//! Contended enters that are too short to be recorded one by one (`min_duration`),
 //! added up on their way into the recording: on the draining thread, where pairs
 //! of enter and entered come together. Live analyses still see each of them.
 //!
 //! An enter waits here until its end comes or a flush does; what still goes on then
-//! is told however short it turns out to be, so that a watermark keeps its promise.
+//! is recorded however short it turns out to be, so that a watermark keeps its promise.
 //! A release says who held the lock. It is kept only where somebody was blocked for
-//! long enough to be told, which is known at the flush after it.
+//! long enough to be recorded, which is known at the flush after it.
 
 use headway_model::event::{MonitorEnter, MonitorEntered, MonitorExit, MonitorReentered, Spent, SpentOn};
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Releases kept from one flush to the next; more are told.
+/// Releases kept from one flush to the next; more are recorded.
 const MOST_EXITS: usize = 1 << 17;
-/// Locks known to be waited on, their releases all told; with more, those of every
+/// Locks known to be waited on, their releases all recorded; with more, those of every
 /// lock are.
 const MOST_WAITED_ON: usize = 1 << 16;
 
-/// A stretch that is told, in its lock's order.
+/// A contention that is recorded, in its lock's order.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     from: Seq,
@@ -30,11 +30,11 @@ pub struct Shorts {
     minimum: DurationNs,
     /// Enters whose ends have not come.
     begun: HashMap<ThreadId, MonitorEnter>,
-    /// Where stretches began that a flush told before they ended.
+    /// Where contentions began that a flush reported before they ended.
     open: HashMap<ThreadId, (LockId, Seq)>,
     told: HashMap<LockId, Vec<Told>>,
     exits: Vec<MonitorExit>,
-    /// Locks of `Object.wait`: what re-acquisitions need is told whole.
+    /// Locks of `Object.wait`: what re-acquisitions need is recorded whole.
     waited_on: HashSet<LockId>,
     sums: BTreeMap<(ThreadId, LockId, ChainId), Spent>,
     /// To be recorded at the next flush.
@@ -47,7 +47,7 @@ impl Shorts {
         Shorts { minimum, ..Shorts::default() }
     }
 
-    /// True if the event is to be recorded now; others are told by
+    /// True if the event is to be recorded now; others are recorded by
     /// [`Shorts::flush`], added up, or not needed.
     pub fn records(&mut self, event: &Event) -> bool {
         if self.minimum == DurationNs::ZERO {
@@ -71,7 +71,7 @@ impl Shorts {
 
     fn enters(&mut self, e: &MonitorEnter) -> bool {
         let before = self.begun.insert(e.thread, *e);
-        // Its end was lost.
+        // Its end was dropped.
         self.kept.extend(before.map(Event::MonitorEnter));
         self.open.remove(&e.thread);
         false
@@ -150,7 +150,7 @@ impl Shorts {
         events
     }
 
-    /// Releases during stretches that are told. Of one after the watermark it is
+    /// Releases during contentions that are recorded. Of one after the watermark it is
     /// not known yet.
     fn take_exits(&mut self, watermark: TimeNs, events: &mut Vec<Event>) {
         let mut open: HashMap<LockId, Seq> = HashMap::new();
@@ -174,7 +174,7 @@ impl Shorts {
     }
 }
 
-/// The same numbers in stretches that do not overlap, in their order: a hot lock has
+/// The same numbers in contentions that do not overlap, in their order: a hot lock has
 /// thousands of each in a second.
 fn joined(mut told: Vec<Told>) -> Vec<Told> {
     told.sort_unstable_by_key(|told| told.from);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn short_stretches_are_added_up_and_their_releases_left_out() {
+    fn short_contentions_are_added_up_and_their_releases_left_out() {
         let mut shorts = Shorts::new(DurationNs(MS));
         let mut events = Vec::new();
         for i in 0..10u64 {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_stretch_is_told_with_the_releases_during_it() {
+    fn a_long_contention_is_told_with_the_releases_during_it() {
         let mut shorts = Shorts::new(DurationNs(MS));
         let events = [
             exit(9, 10, 1),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_within_stretches_are_found_whatever_their_order() {
+    fn releases_within_contentions_are_found_whatever_their_order() {
         let told = |from, to| Told { from: Seq(from), to: Seq(to) };
         let joined = joined(vec![told(20, 30), told(1, 4), told(3, 9), told(25, 27), told(40, 41)]);
         let within = (0..50).filter(|seq| is_within(&joined, Seq(*seq))).collect::<Vec<_>>();

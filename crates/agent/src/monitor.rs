@@ -14,7 +14,7 @@ use crate::locks::{self, Lock};
 use crate::observing::observer;
 use crate::pressure::capture as pressure;
 use crate::raw::Record;
-use crate::state::{Holder, Pending, Span};
+use crate::state::{OwnerFrame, Pending, Span};
 use crate::thread_entry;
 use crate::threads::{Begun, InEvent, Slot};
 use crate::vm::Waiter;
@@ -345,23 +345,23 @@ pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
         ExitCause::Wait if begun.slot.is_carrier.load(Ordering::Relaxed) => agent.virtuals.waiting(exit.thread),
         _ => None,
     };
-    let holder = match (wait, exit.cause) {
+    let owner_frame = match (wait, exit.cause) {
         // A virtual thread's frames have left the stack before it releases.
         (Some(wait), _) => {
             exit.chain = wait.chain;
-            wait.holder
+            wait.owner_frame
         }
         (None, ExitCause::Exit) => {
             exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
-            Holder::default()
+            OwnerFrame::default()
         }
         (None, ExitCause::Wait) => {
             exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
-            agent.chains.holder(agent, begun.slot, exit.chain, begun.monitor)
+            agent.chains.owner_frame(agent, begun.slot, exit.chain, begun.monitor)
         }
     };
-    exit.holder_frame = holder.frame;
-    exit.holder_approximate = holder.approximate;
+    exit.owner_frame = owner_frame.frame;
+    exit.owner_approximate = owner_frame.approximate;
     agent.append(begun.slot, &Record::exit(&exit));
 }
 
@@ -384,11 +384,12 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
         false => ChainId::NONE,
     };
     let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
-    let holder = match current.is_virtual && chain.is_some() {
-        true => agent.chains.holder_of(agent, slot, chain, |known| known.object_behind(object)),
-        false => Holder::default(),
+    let owner_frame = match current.is_virtual && chain.is_some() {
+        true => agent.chains.owner_frame_of(agent, slot, chain, |known| known.object_behind(object)),
+        false => OwnerFrame::default(),
     };
-    let begun = Begun { start: time, lock: lock.id(), chain, seq, argument: timeout.0, holder, ..Begun::default() };
+    let begun =
+        Begun { start: time, lock: lock.id(), chain, seq, argument: timeout.0, owner_frame, ..Begun::default() };
     slot.notifier.store(0, Ordering::Relaxed);
     match current.is_virtual {
         false => slot.wait.begin(begun),
@@ -434,7 +435,7 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, time
     let is_numbered = begun.seq.is_some() && agent.sampling.at(time).is_none();
     let seq = if is_numbered { lock.next_seq() } else { Seq::NONE };
     if current.is_virtual {
-        // The VM tells of the end of the re-acquisition by a contended entered
+        // The VM reports the end of the re-acquisition by a contended entered
         // without an enter. A notify that was seen began it earlier.
         let begin = || Begun { start: time, seq, pin: 0, argument: 0, is_reported: false, ..begun };
         agent.virtuals.begin_reenter(current.thread, begin);

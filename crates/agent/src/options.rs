@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 pub use wishes::{Announce, PrintTo, Terms, Wishes, SAMPLE_INTERVALS_NS, STEAL_INTERVALS_NS};
 
-/// What the agent is told to do.
+/// What the agent is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Command {
     /// Begin a recording.
@@ -20,7 +20,7 @@ pub enum Command {
     Stop,
     /// Copy the last minutes to a file.
     Dump,
-    /// Say what is in force.
+    /// Say what is active.
     Status,
     /// Put a picture of now into a file, interval after interval.
     Live,
@@ -139,10 +139,10 @@ pub struct Options {
     pub events: Vec<String>,
     /// CPU time between samples in ns.
     pub interval_ns: Option<u64>,
-    /// Parks that end sooner are summed up, in ns; 0 or none: each is told.
+    /// Parks that end sooner are summed up, in ns; 0 or none: each is recorded.
     pub park_floor_ns: Option<u64>,
     /// Contended enters and parks that end sooner are summed up, in ns; 0 or none:
-    /// each is told.
+    /// each is recorded.
     pub min_duration_ns: Option<u64>,
     /// How much of the process's CPU time the recording may cost, 0 to 1; beyond it
     /// contentions and parks are sampled. None: everything is recorded.
@@ -178,7 +178,7 @@ pub struct Options {
     pub phase_threshold: Option<f64>,
     /// What is done when a phase begins or ends.
     pub on_phase: Option<Announce>,
-    /// Where the park statistics are printed; nowhere unless told.
+    /// Where the park statistics are printed; nowhere by default.
     pub parks_to: Option<PrintTo>,
     /// Print them as JSON even where the file's name does not ask for it.
     pub parks_json: bool,

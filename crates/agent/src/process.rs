@@ -61,7 +61,7 @@ fn local_time() -> String {
 }
 
 /// The process's command line, split at the VM's own arguments: what the VM
-/// was told, by `java`'s rules the words that begin with `-`.
+/// was given, by `java`'s rules the words that begin with `-`.
 pub fn jvm_arguments() -> String {
     let line = fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);

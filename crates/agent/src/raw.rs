@@ -70,7 +70,7 @@ macro_rules! records {
 records! {
     enter: MonitorEnter(MonitorEnter) [time, thread, lock, seq, chain, owner];
     entered: MonitorEntered(MonitorEntered) [time, thread, lock, seq, chain, start, previous_owner];
-    exit: MonitorExit(MonitorExit) [time, thread, lock, seq, chain], header [holder_frame, holder_approximate, cause];
+    exit: MonitorExit(MonitorExit) [time, thread, lock, seq, chain], header [owner_frame, owner_approximate, cause];
     wait: MonitorWait(MonitorWait) [time, thread, lock, seq, chain, timeout];
     notify: MonitorNotify(MonitorNotify) [time, thread, lock, seq, waiter];
     waited: MonitorWaited(MonitorWaited) [time, thread, lock, seq, chain, start, timeout, notifier], header [outcome];
@@ -323,9 +323,9 @@ mod tests {
         check(Record::enter(&e), Event::MonitorEnter(e));
         let e = MonitorEntered { time, start, thread, lock, seq, chain, previous_owner: owner };
         check(Record::entered(&e), Event::MonitorEntered(e));
-        for (cause, holder_approximate) in [(ExitCause::Exit, true), (ExitCause::Wait, false)] {
-            let holder_frame = 513;
-            let e = MonitorExit { time, thread, lock, seq, chain, holder_frame, holder_approximate, cause };
+        for (cause, owner_approximate) in [(ExitCause::Exit, true), (ExitCause::Wait, false)] {
+            let owner_frame = 513;
+            let e = MonitorExit { time, thread, lock, seq, chain, owner_frame, owner_approximate, cause };
             check(Record::exit(&e), Event::MonitorExit(e));
         }
         let e = MonitorWait { time, thread, lock, seq, chain, timeout };

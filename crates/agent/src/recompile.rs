@@ -1,4 +1,4 @@
-//! Has code compiled again that tells too little about who held a lock.
+//! Has code compiled again that says too little about who held a lock.
 //!
 //! Code that was compiled before the agent came has no debug information for
 //! the instructions between safepoints, where releasing owners stand: their
@@ -8,7 +8,7 @@
 //! (`chain::FullDebugInfo`). JDK 17 may throw away all compiled code at the first
 //! retransformation, so this happens only where it was asked for.
 //!
-//! The draining thread tells of the classes; a thread of its own, which is the
+//! The draining thread names the classes; a thread of its own, which is the
 //! VM's only while it does so, retransforms each once.
 
 use crate::agent::{guarded, Agent};
@@ -45,7 +45,7 @@ pub fn prepare(agent: &Agent, options: &Options) -> Option<MechanismState> {
     }
 }
 
-/// What the draining thread tells the retransforming one.
+/// What the draining thread hands to the retransforming one.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     /// Retransform this class.
@@ -84,7 +84,7 @@ impl Recompilation {
             return;
         }
         let known = dictionary.chain(exit.chain);
-        let frame = known.and_then(|known| known.chain.frames.get(usize::from(exit.holder_frame)));
+        let frame = known.and_then(|known| known.chain.frames.get(usize::from(exit.owner_frame)));
         let method = frame.filter(|frame| frame.approximate).and_then(|frame| dictionary.method(frame.method));
         let Some(class) = method.map(|method| method.class.clone()) else { return };
         if self.told.insert(class.clone()) {
@@ -173,8 +173,8 @@ mod tests {
             lock: LockId(1),
             seq: Seq(0),
             chain: ChainId(chain),
-            holder_frame: 0,
-            holder_approximate: false,
+            owner_frame: 0,
+            owner_approximate: false,
             cause: ExitCause::Exit,
         }
     }

@@ -217,7 +217,7 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     }
     let (path, if_taken) = place(options);
     begin(agent, jni, options, Some((path, if_taken)))?;
-    // Somebody may be told of the bean and ask it for the recording: the session
+    // Somebody may find the bean and ask it for the recording: the session
     // is not locked any more.
     if let Some(Err(reason)) = options.jmx.then(|| BEANS.register(jni, COMMANDS)) {
         agent.definitions.degraded("jmx", &format!("no management bean: {reason}"));
@@ -317,7 +317,7 @@ fn begin(
     Ok(())
 }
 
-/// Puts the mechanisms in force; with `strict`, degraded ones are an error.
+/// Activates the mechanisms; with `strict`, degraded ones are an error.
 fn prepare(
     agent: &'static Agent,
     jni: Jni,

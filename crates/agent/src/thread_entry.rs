@@ -71,7 +71,7 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
 }
 
 /// Looks at a platform thread's name again, once in a while, and defines the
-/// thread anew if it was renamed.
+/// thread again if it was renamed.
 ///
 /// `thread` is what the VM says the current thread is. On a carrier with nothing mounted, that
 /// can be the virtual thread that ran there last: its name is not the carrier's.

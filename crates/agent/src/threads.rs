@@ -10,7 +10,7 @@
 //! takes the memory of those that there are. Slots are
 //! never freed; a slot whose thread ended is used again by another thread.
 //! Until then its place remembers whose it was ([`ENDED`]), because a thread
-//! takes and releases monitors for a while after the VM told of its end.
+//! takes and releases monitors for a while after the VM reported its end.
 //! Ids and stacks lead to slots through a [`WayIndex`], which is written under the
 //! same lock; what it finds is compared with the slot.
 //! State lives here and not in native thread-local storage, because a virtual
@@ -57,7 +57,7 @@ const TOMBSTONE: u64 = 1;
 const ENDED: u64 = 1;
 
 /// What the agent keeps about a VM thread. All fields can be read by other
-/// threads; unless said otherwise only the thread itself writes them.
+/// threads; by default only the thread itself writes them.
 #[derive(Default)]
 pub struct Slot {
     vm_thread: AtomicU64,
@@ -523,7 +523,7 @@ impl Threads {
         }
     }
 
-    /// True if this is a thread that left and lives on for a moment: the VM tells
+    /// True if this is a thread that left and lives on for a moment: the VM reports
     /// of a thread's end before the thread, under its own monitor, wakes those
     /// who join it. False again once the place is used by another thread.
     pub fn has_left(&self, vm_thread: u64) -> bool {

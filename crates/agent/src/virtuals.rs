@@ -46,7 +46,7 @@ impl Virtuals {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True for a thread that nobody has told of. Its name stays to be looked at.
+    /// True for a thread that was not announced. Its name stays to be looked at.
     pub fn is_new(&self, thread: ThreadId) -> bool {
         let mut inner = self.lock();
         if inner.known.len() >= MAX_KNOWN {

@@ -47,7 +47,7 @@ const MAX_STACK_BYTES: u64 = 1 << 32;
 pub use headway_model::event::SWITCHED_OFF;
 
 /// See the module. Examined once, when a recording first allows it; each
-/// recording allows it anew.
+/// recording allows it again.
 #[derive(Default)]
 pub struct HotSpot {
     examined: OnceLock<Result<Known, String>>,
@@ -131,7 +131,7 @@ impl Known {
         // SAFETY: the symbol is the VM's own SafeFetchN, `(intptr_t*, intptr_t)
         // -> intptr_t`, which may be given any address.
         let safe_fetch: extern "C" fn(*const isize, isize) -> isize = unsafe { std::mem::transmute(safe_fetch) };
-        // SAFETY: as above; the VM's SIGSEGV handler is in force for as long
+        // SAFETY: as above; the VM's SIGSEGV handler is active for as long
         // as the VM runs, and committed code cache stays readable.
         let memory = unsafe { LiveMemory::guarded(safe_fetch).with_code_cache() };
         let layout = Layout::load(&memory, symbol).map_err(|e| e.to_string())?;

@@ -55,7 +55,7 @@ fn measure(threads: usize, locks: usize) {
     let seconds = cpu_seconds() - start;
     let events = arrival.len() as f64;
     println!(
-        "{threads:3} threads, {locks:2} locks: {:5.2} million events/s, {:5.1} slices a stretch, \
+        "{threads:3} threads, {locks:2} locks: {:5.2} million events/s, {:5.1} slices a contention, \
          {:4.0} ns a slice; owner known for {:.1} % of the blocked time",
         events / seconds / 1e6,
         report.blocked.slices_checked as f64 / report.contentions.max(1) as f64,

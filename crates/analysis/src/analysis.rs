@@ -10,7 +10,7 @@ use crate::lock_groups::LockGroups;
 use crate::long_contentions::LongContentions;
 use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Rest, Samples};
-use crate::monitor::{Kind, OpenContention, Placing, Stretch, StretchSink};
+use crate::monitor::{Contention, ContentionSink, Kind, OpenContention, Placing};
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkWait, Stragglers, Synchronizer};
@@ -52,7 +52,7 @@ pub struct Analysis {
     pub(crate) options: Options,
     pub(crate) names: Names,
     pub(crate) aggregate: Aggregate,
-    /// Conditional waiting, if the breakdown tells kinds apart.
+    /// Conditional waiting, if the breakdown distinguishes kinds.
     pub(crate) waited: Option<Aggregate>,
     pub(crate) threads: Threads,
     pub(crate) waits: Waits,
@@ -149,7 +149,7 @@ impl Analysis {
 
     /// Takes in an event, and hands every blocked contention that it completes to
     /// `also`: whole, whatever the options leave out of the report.
-    pub fn feed_to(&mut self, event: &Event, also: &mut dyn StretchSink) {
+    pub fn feed_to(&mut self, event: &Event, also: &mut dyn ContentionSink) {
         self.events += 1;
         if let Some(time) = event.time() {
             self.latest = self.latest.max(time);
@@ -196,7 +196,7 @@ impl Analysis {
         self.long.acts(thread, time);
     }
 
-    fn feed_wait(&mut self, event: &Event, also: &mut dyn StretchSink) {
+    fn feed_wait(&mut self, event: &Event, also: &mut dyn ContentionSink) {
         match event {
             Event::MonitorWait(e) => self.acts(e.thread, e.time),
             Event::MonitorReentered(e) => self.acts(e.thread, e.time),
@@ -229,7 +229,7 @@ impl Analysis {
     }
 
     /// A thread that waits neither executes nor lacks a CPU.
-    fn account_for_waits(&mut self, also: &mut dyn StretchSink) {
+    fn account_for_waits(&mut self, also: &mut dyn ContentionSink) {
         for wait in self.waits.take_ended() {
             self.steal.waited(wait.thread, wait.start, wait.end);
             self.accounts.waited(wait.thread, wait.start, wait.end);
@@ -237,7 +237,7 @@ impl Analysis {
         }
     }
 
-    fn feed_other(&mut self, event: &Event, also: &mut dyn StretchSink) {
+    fn feed_other(&mut self, event: &Event, also: &mut dyn ContentionSink) {
         match event {
             Event::Recording(info) => self.feed_recording(info),
             Event::Thread(def) => {
@@ -307,7 +307,7 @@ impl Analysis {
         }
     }
 
-    fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
+    fn feed_replay(&mut self, event: &Event, also: &mut dyn ContentionSink) {
         let placing = self.replays.look(event, self.names.dictionary());
         if matches!(placing, Placing::Done) {
             return;
@@ -334,7 +334,7 @@ impl Analysis {
             if std::mem::take(&mut self.drops_events) {
                 self.dropped_until = *time;
             }
-            self.follow_holders();
+            self.follow_owners();
             self.unmounted.look(*time, self.range, &mut self.names, &mut self.meanwhile);
             self.waits.explain(*time, &mut self.names);
             self.take_seen_waits();
@@ -350,7 +350,7 @@ impl Analysis {
         }
     }
 
-    fn follow_holders(&mut self) {
+    fn follow_owners(&mut self) {
         let lock_of = |condition| self.replays.parks.lock_of(condition);
         self.wait_for.follow(self.replays.monitors.owners_by_id(), lock_of, &mut self.names);
     }
@@ -365,7 +365,7 @@ impl Analysis {
         self.recording.get_or_insert_with(|| info.clone());
     }
 
-    fn feed_park(&mut self, event: &Event, also: &mut dyn StretchSink) {
+    fn feed_park(&mut self, event: &Event, also: &mut dyn ContentionSink) {
         self.virtual_threads.park(event, self.range, &self.names);
         self.note_rest(event);
         match event {
@@ -433,7 +433,7 @@ impl Analysis {
 
     /// Conditional waits that parked. The JDK's and the VM's own threads have
     /// nothing else to do.
-    fn take_park_waits(&mut self, also: &mut dyn StretchSink) {
+    fn take_park_waits(&mut self, also: &mut dyn ContentionSink) {
         for lock in self.replays.parks.take_own_synchronizers() {
             self.names.synchronizer(lock);
         }
@@ -494,7 +494,7 @@ impl Analysis {
     }
 
     /// The same, and hands the contentions that had not ended to `also`.
-    pub fn finish_to(mut self, also: &mut dyn StretchSink) -> Report {
+    pub fn finish_to(mut self, also: &mut dyn ContentionSink) -> Report {
         let end = self.latest;
         let read = self.long.owners(&self.owners, &mut self.names);
         let mut collector = Collector {
@@ -518,17 +518,17 @@ impl Analysis {
         let dropped_until = if is_end_unknown { end } else { self.dropped_until };
         let active = |thread| threads.active(thread).max(dropped_until);
         let mut open = self.replays.monitors.finish_with(end, active, &read, &mut collector);
-        let holders = self.replays.monitors.holders_mut();
-        open.extend(self.replays.parks.finish(end, active, &read, holders, &mut collector));
+        let owners = self.replays.monitors.owners_mut();
+        open.extend(self.replays.parks.finish(end, active, &read, owners, &mut collector));
         self.long.complete(&mut open, active);
         self.take_park_waits(also);
         self.end_waits(end, &open);
         self.share_out(end, also);
         self.share_out_rest(also);
-        self.follow_holders();
+        self.follow_owners();
         self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
         self.account_for_waits(also);
-        open.retain(|stretch| self.accepts(stretch.thread));
+        open.retain(|contention| self.accepts(contention.thread));
         self.accounts.known_to(TimeNs(u64::MAX), self.replays.monitors.pauses());
         self.steal.finish(also);
         let pressure = self.pressure_report(end);
@@ -538,8 +538,11 @@ impl Analysis {
     /// The recording is over, with these contentions under way: so are the waits.
     fn end_waits(&mut self, end: TimeNs, open: &[OpenContention]) {
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
-        let reacquiring: FxHashMap<ThreadId, TimeNs> =
-            open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
+        let reacquiring: FxHashMap<ThreadId, TimeNs> = open
+            .iter()
+            .filter(|contention| contention.after_wait)
+            .map(|contention| (contention.thread, contention.start))
+            .collect();
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         self.waits.explain(TimeNs(u64::MAX), &mut self.names);
         self.take_seen_waits();
@@ -585,7 +588,7 @@ impl Analysis {
     pub fn snapshot(&mut self) -> Report {
         let mut open = Vec::new();
         self.long.complete(&mut open, |thread| self.threads.active(thread));
-        open.retain(|stretch| self.accepts(stretch.thread));
+        open.retain(|contention| self.accepts(contention.thread));
         self.report(&open, None, false)
     }
 
@@ -599,10 +602,10 @@ impl Analysis {
         let mut through = self.wait_for.by_lock();
         through.iter_mut().for_each(|(lock, ns)| *ns = (*ns as f64 * scale(lock)) as u64);
         let active = |lock: LockId| totals.get(&lock).map_or(1.0, |totals| totals.active(&through));
-        self.aggregate.set_off_cpu(&self.steal.holders().by_path(|lock| active(lock) * scale(&lock)));
+        self.aggregate.set_off_cpu(&self.steal.owners().by_path(|lock| active(lock) * scale(&lock)));
         let split = |(lock, totals): (&LockId, &LockTotals)| {
             let did = OwnersDid {
-                measured: self.steal.holders().of_lock(*lock).scaled(scale(lock)),
+                measured: self.steal.owners().of_lock(*lock).scaled(scale(lock)),
                 idle: (self.owners.idle_ns(*lock) as f64 * scale(lock)) as u64,
             };
             let split = LockSplit::of(totals, &through, &did);
@@ -660,7 +663,7 @@ struct Collector<'a> {
     accepted: &'a mut FxHashMap<ThreadId, bool>,
     aggregate: &'a mut Aggregate,
     accounts: &'a mut Accounts,
-    /// Conditional waiting, if the breakdown tells kinds apart.
+    /// Conditional waiting, if the breakdown distinguishes kinds.
     waited: Option<&'a mut Aggregate>,
     wait_for: &'a mut WaitFor,
     names: &'a mut Names,
@@ -669,63 +672,63 @@ struct Collector<'a> {
     pressure: Option<&'a mut Pressure>,
     steal: &'a mut Steal,
     sampled: &'a mut Sampled,
-    also: &'a mut dyn StretchSink,
+    also: &'a mut dyn ContentionSink,
 }
 
 /// Takes contentions in and forgets them.
 struct Nobody;
 
-impl StretchSink for Nobody {
-    fn stretch(&mut self, _: &Stretch<'_>) {}
+impl ContentionSink for Nobody {
+    fn contention(&mut self, _: &Contention<'_>) {}
 }
 
 impl Collector<'_> {
     /// Counts a contention that is shorter than the minimum duration: of its time only that it was blocked time.
-    fn leave_out(&mut self, stretch: &Stretch<'_>) {
-        let parts = stretch.slices.iter().filter_map(|slice| clip(slice, self.range));
+    fn leave_out(&mut self, contention: &Contention<'_>) {
+        let parts = contention.slices.iter().filter_map(|slice| clip(slice, self.range));
         let (ns, paused) = parts.fold((0, 0), |(ns, paused), part| (ns + part.duration, paused + part.paused));
         if ns > 0 {
             self.aggregate.leave_out(1, ns);
-            self.accounts.left_out(stretch.thread, ns, paused);
+            self.accounts.left_out(contention.thread, ns, paused);
         }
     }
 
     /// Waiting is added up apart, and only where it was asked for.
-    fn conditional(&mut self, stretch: &Stretch<'_>) {
+    fn conditional(&mut self, contention: &Contention<'_>) {
         let Some(waited) = &mut self.waited else { return };
-        let counts = stretch.duration >= self.options.min_duration;
-        if counts && accepts(self.options, self.accepted, self.names, stretch.thread) {
-            waited.add(stretch, self.range, self.names);
+        let counts = contention.duration >= self.options.min_duration;
+        if counts && accepts(self.options, self.accepted, self.names, contention.thread) {
+            waited.add(contention, self.range, self.names);
         }
     }
 }
 
-impl StretchSink for Collector<'_> {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        self.wait_for.stretch(stretch, self.range);
-        if stretch.kind == Kind::Conditional {
-            return self.conditional(stretch);
+impl ContentionSink for Collector<'_> {
+    fn contention(&mut self, contention: &Contention<'_>) {
+        self.wait_for.contention(contention, self.range);
+        if contention.kind == Kind::Conditional {
+            return self.conditional(contention);
         }
-        self.also.stretch(stretch);
-        self.sampled.contention(stretch);
+        self.also.contention(contention);
+        self.sampled.contention(contention);
         if let Some(pressure) = &mut self.pressure {
-            pressure.stretch(stretch);
+            pressure.contention(contention);
         }
-        let accepted = accepts(self.options, self.accepted, self.names, stretch.thread);
-        let counts = accepted && stretch.duration >= self.options.min_duration;
+        let accepted = accepts(self.options, self.accepted, self.names, contention.thread);
+        let counts = accepted && contention.duration >= self.options.min_duration;
         if counts {
-            let (ns, paused) = self.aggregate.add(stretch, self.range, self.names);
-            self.accounts.blocked(stretch.thread, ns, paused);
-            if let Some(schedule) = self.sampled.owners_drawn_by(stretch) {
-                self.aggregate.add_owners_drawn(stretch, schedule, self.range);
+            let (ns, paused) = self.aggregate.add(contention, self.range, self.names);
+            self.accounts.blocked(contention.thread, ns, paused);
+            if let Some(schedule) = self.sampled.owners_drawn_by(contention) {
+                self.aggregate.add_owners_drawn(contention, schedule, self.range);
             }
         }
         let (aggregate, range) = (&*self.aggregate, self.range);
-        self.steal.stretch(stretch, |slice| aggregate.path_of(stretch, slice, range).filter(|_| counts));
+        self.steal.contention(contention, |slice| aggregate.path_of(contention, slice, range).filter(|_| counts));
         if accepted && !counts {
-            self.leave_out(stretch);
+            self.leave_out(contention);
         } else if accepted {
-            self.owners.stretch(stretch, self.range, self.names, self.also);
+            self.owners.contention(contention, self.range, self.names, self.also);
         }
     }
 }

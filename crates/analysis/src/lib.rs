@@ -1,5 +1,5 @@
 //! What a recording means: who blocked whom, for how long, and what the
-//! holder was doing.
+//! owner was doing.
 //!
 //! [`Analysis`] takes in `headway_model::Event`s one by one and ends in a
 //! [`Report`]: plain data with findings in words, a breakdown by any sequence
@@ -7,15 +7,15 @@
 //! agent's draining thread, with small [`Bounds`], and in the command line.
 //! It knows neither bytes nor files nor the JVM.
 //!
-//! * [`monitor`]: replays each lock's events into blocked stretches, split by
-//!   who held the lock. Usable on its own, with a [`monitor::StretchSink`].
+//! * [`monitor`]: replays each lock's events into contentions, split by
+//!   who held the lock. Usable on its own, with a [`monitor::ContentionSink`].
 //! * [`method`]: where time goes, by calling context; usable on its own, too.
 //! * [`ledger`]: one account of thread time, on which findings rest.
 //! * [`names`]: methods, locks and thread groups as a reader knows them.
 //! * [`report`]: the result. Its sentences are made in `findings` (the first one in
 //!   `findings/verdict.rs`), its breakdown in `aggregate`; which waits are idle, in `wait_class`.
 //!
-//! What each figure means is told in `docs/metrics.md`.
+//! What each number means is in `docs/metrics.md`.
 
 pub mod aspect;
 pub mod document;

@@ -8,7 +8,7 @@
 //! allocated. For bins of a map, that is the application's method that owned them.
 
 use crate::aggregate::Aggregate;
-use crate::monitor::Holders;
+use crate::monitor::OwnersById;
 use crate::names::{NameId, Names, PathFrame, PathId};
 use headway_model::event::LockDef;
 use headway_model::quantity::grouped;
@@ -40,8 +40,8 @@ type Site = (Option<PathFrame>, Option<NameId>);
 type Key = (Arc<str>, Arc<str>, Site);
 
 impl LockGroups {
-    pub fn new(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> LockGroups {
-        let sites = sites(aggregate, holders, names);
+    pub fn new(aggregate: &Aggregate, owners: &OwnersById, names: &mut Names) -> LockGroups {
+        let sites = sites(aggregate, owners, names);
         let mut groups = LockGroups::default();
         let mut by_key: FxHashMap<Key, usize> = FxHashMap::default();
         for totals in aggregate.locks().iter().filter(|totals| totals.lock.is_some() && totals.total > 0) {
@@ -108,7 +108,7 @@ fn own_name(def: &LockDef) -> Arc<str> {
 }
 
 /// Where locks whose class says nothing are acquired, and by whom owned, most.
-fn sites(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> FxHashMap<LockId, Site> {
+fn sites(aggregate: &Aggregate, owners: &OwnersById, names: &mut Names) -> FxHashMap<LockId, Site> {
     let mut sites: FxHashMap<LockId, (Site, u64, u64)> = FxHashMap::default();
     for totals in aggregate.locks() {
         if names.lock(totals.lock).is_some_and(crate::names::says_nothing) {
@@ -126,12 +126,12 @@ fn sites(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> FxHashM
             frames.get(names.skip_machinery(&frames)).copied()
         });
     }
-    for (id, holder) in holders.all() {
+    for (id, owner) in owners.all() {
         let ns = aggregate.held_ns(id);
-        let Some((site, _, most)) = sites.get_mut(&holder.lock).filter(|(_, _, most)| *most < ns) else { continue };
+        let Some((site, _, most)) = sites.get_mut(&owner.lock).filter(|(_, _, most)| *most < ns) else { continue };
         *most = ns;
-        let path = names.holder_path(holder.chain, holder.frame);
-        site.1 = match is_bin(holder.lock, names) {
+        let path = names.owner_path(owner.chain, owner.frame);
+        site.1 = match is_bin(owner.lock, names) {
             true => path.and_then(|path| of_application(path, names)),
             false => path.and_then(|path| names.acting_method(path)),
         };

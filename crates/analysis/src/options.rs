@@ -14,12 +14,12 @@ pub struct Options {
     /// Leaves `Report::rows` empty where all of it is exact, and keeps fewer combinations of their values:
     /// for who asks only how far estimates may be off.
     pub only_estimates: bool,
-    /// Blocked stretches shorter than this are left out: a true minimum on
-    /// the whole stretch, before any clipping to the range.
+    /// Blocked contentions shorter than this are left out: a true minimum on
+    /// the whole contention, before any clipping to the range.
     pub min_duration: DurationNs,
-    /// Where the range begins; stretches across it count pro rata.
+    /// Where the range begins; contentions across it count pro rata.
     pub from: Option<Bound>,
-    /// Where the range ends; stretches across it count pro rata.
+    /// Where the range ends; contentions across it count pro rata.
     pub to: Option<Bound>,
     /// Which blocked or waiting threads count; all if `None`.
     pub threads: Option<ThreadFilter>,
@@ -113,10 +113,10 @@ pub struct Bounds {
     pub threads: usize,
     /// Events that wait for an earlier one of their lock.
     pub pending_events: usize,
-    /// Owner marks kept for blocked stretches that are still going on.
+    /// Owner marks kept for contentions that are still going on.
     pub marks: usize,
-    /// Slices kept for one such stretch.
-    pub slices_per_stretch: usize,
+    /// Slices kept for one such contention.
+    pub slices_per_contention: usize,
     /// Combinations of contender and owner with totals of their own.
     pub leaves: usize,
     /// Different (lock, chain) pairs of `Object.wait`, and of parks and samples.
@@ -137,7 +137,7 @@ impl Bounds {
             threads: 1 << 20,
             pending_events: 1 << 22,
             marks: 1 << 22,
-            slices_per_stretch: 1 << 16,
+            slices_per_contention: 1 << 16,
             leaves: 1 << 20,
             sites: 1 << 18,
             pauses: 1 << 20,
@@ -153,7 +153,7 @@ impl Bounds {
             threads: 1 << 14,
             pending_events: 1 << 16,
             marks: 1 << 16,
-            slices_per_stretch: 1 << 8,
+            slices_per_contention: 1 << 8,
             leaves: 1 << 15,
             sites: 1 << 12,
             pauses: 1 << 12,

@@ -1,7 +1,7 @@
 //! The replays of monitors and of parks together.
 
 use crate::by_id::ById;
-use crate::monitor::{MonitorReplay, Placing, StretchSink};
+use crate::monitor::{ContentionSink, MonitorReplay, Placing};
 use crate::options::Bounds;
 use crate::park::{ParkReplay, Prepared};
 use headway_model::event::{MonitorExit, RecordingInfo, Unpark};
@@ -54,7 +54,7 @@ impl Replays {
 
     /// Takes in the event that was looked at. True if it may have ended waits that parked.
     #[inline(always)]
-    pub(crate) fn take(&mut self, placing: Placing, event: &Event, sink: &mut impl StretchSink) -> bool {
+    pub(crate) fn take(&mut self, placing: Placing, event: &Event, sink: &mut impl ContentionSink) -> bool {
         match placing {
             Placing::Done => {}
             Placing::Rest(rest) => self.monitors.make_up(rest, sink),
@@ -62,7 +62,7 @@ impl Replays {
         }
         let about_parks = is_about_parks(event);
         if about_parks {
-            self.parks.take(&self.prepared, self.monitors.holders_mut(), sink);
+            self.parks.take(&self.prepared, self.monitors.owners_mut(), sink);
         }
         about_parks
     }
@@ -118,7 +118,7 @@ impl Contentions {
 
     /// Takes in an event, and gives `sink` the contentions and waits that it completes. `names` has the
     /// definitions that the event refers to.
-    pub(crate) fn feed(&mut self, event: &Event, names: &Dictionary, sink: &mut impl StretchSink) {
+    pub(crate) fn feed(&mut self, event: &Event, names: &Dictionary, sink: &mut impl ContentionSink) {
         if let Event::Recording(info) = event {
             return self.0.recorded_as(info);
         }

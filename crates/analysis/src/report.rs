@@ -28,8 +28,8 @@ pub const PAUSED: &str = "(VM pause)";
 /// The value of rows that hold what a memory bound folded together.
 pub const FOLDED: &str = "(folded: memory bound)";
 
-/// Rows of one level below one row, and locks, that a report tells one by one:
-/// the dearest. What is left is one row, or one pair of figures, for all others.
+/// Rows of one level below one row, and locks, that a report shows one by one:
+/// the most expensive. What is left is one row, or one pair of numbers, for all others.
 pub const MOST_TOLD: usize = 10_000;
 
 /// The whole result. Times are nanoseconds; shares are fractions, 0 to 1.

@@ -52,7 +52,7 @@ pub(crate) fn summarise(
         duration_ns: range.to.since(range.from).0,
         threads: running.threads,
         blocked_ns: aggregate.blocked_ns,
-        contentions: aggregate.stretches(),
+        contentions: aggregate.contentions(),
         rows,
         losses: losses(analysis),
         degraded: analysis
@@ -136,7 +136,7 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
     losses.into_iter().filter(|(_, count)| *count > 0).map(|(loss, count)| (loss.name().to_owned(), count)).collect()
 }
 
-/// The dearest locks, and what the others come to.
+/// The most expensive locks, and what the others come to.
 fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
     let aggregate = &analysis.aggregate;
     let mut dearest: Vec<&LockTotals> = aggregate.locks().iter().filter(|lock| lock.count > 0).collect();
@@ -149,10 +149,10 @@ fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
             contenders.insert(side.thread);
         }
     }
-    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
-        if aggregate.held_ns(id) > 0 && holder.thread.is_some() {
-            if let Some(owners) = owners.get_mut(&holder.lock) {
-                owners.insert(holder.thread);
+    for (id, owner) in analysis.replays.monitors.owners_by_id().all() {
+        if aggregate.held_ns(id) > 0 && owner.thread.is_some() {
+            if let Some(owners) = owners.get_mut(&owner.lock) {
+                owners.insert(owner.thread);
             }
         }
     }
@@ -177,7 +177,7 @@ fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
     (locks, others)
 }
 
-/// Leaves the [`MOST_TOLD`] dearest, in no order, and adds the others up.
+/// Leaves the [`MOST_TOLD`] most expensive, in no order, and adds the others up.
 pub(crate) fn cut_off<T>(locks: &mut Vec<T>, cost: impl Fn(&T) -> (u64, LockId)) -> Others {
     if locks.len() <= MOST_TOLD {
         return Others::default();
@@ -280,22 +280,22 @@ pub(crate) fn groups(counts: impl Iterator<Item = (String, u64)>) -> Vec<Named> 
 fn in_flight(analysis: &mut Analysis, range: Range, open: &[OpenContention]) -> Vec<InFlight> {
     let mut list: Vec<InFlight> = open
         .iter()
-        .filter_map(|stretch| {
-            let (start, end) = range.clip(stretch.start, range.to)?;
-            Some(in_flight_of(stretch, end.since(start).0, &mut analysis.names))
+        .filter_map(|contention| {
+            let (start, end) = range.clip(contention.start, range.to)?;
+            Some(in_flight_of(contention, end.since(start).0, &mut analysis.names))
         })
         .collect();
     list.sort_by(|a, b| b.blocked_ns.cmp(&a.blocked_ns).then_with(|| a.thread.cmp(&b.thread)));
     list
 }
 
-pub(crate) fn in_flight_of(stretch: &OpenContention, blocked_ns: u64, names: &mut Names) -> InFlight {
-    let chain = names.path(stretch.chain, 0).map(|path| names.path_text(path));
+pub(crate) fn in_flight_of(contention: &OpenContention, blocked_ns: u64, names: &mut Names) -> InFlight {
+    let chain = names.path(contention.chain, 0).map(|path| names.path_text(path));
     InFlight {
-        thread: names.thread_text(stretch.thread),
-        lock: names.lock_text(stretch.lock),
+        thread: names.thread_text(contention.thread),
+        lock: names.lock_text(contention.lock),
         blocked_ns,
-        owner: if stretch.owner.is_some() { names.thread_text(stretch.owner) } else { UNKNOWN.to_owned() },
+        owner: if contention.owner.is_some() { names.thread_text(contention.owner) } else { UNKNOWN.to_owned() },
         stack: chain.unwrap_or_default(),
     }
 }

@@ -1,4 +1,4 @@
-//! What waits are for, told by how threads behave.
+//! What waits are for, known from how threads behave.
 //!
 //! A worker that has nothing to do waits in its own loop, near the root of its
 //! stack, and somebody else gives it work; nobody waits for it meanwhile. Threads

@@ -1,13 +1,13 @@
-//! Wait-for chains: holders that were themselves blocked.
+//! Wait-for chains: owners that were themselves blocked.
 //!
 //! A thread that holds a contended lock and is blocked elsewhere passes its
-//! blocking on: whoever waits for the first lock waits in truth for the holder
+//! blocking on: whoever waits for the first lock waits in truth for the owner
 //! of the second, and so on to a *root* that was not blocked. Monitors, locks
 //! of `java.util.concurrent` and conditional waits are links alike; at a
 //! conditional wait the root is whoever ended it.
 //!
-//! Slices say whether their holder may have been blocked meanwhile; only those
-//! are looked at. The holder's own stretches have ended by then, because it
+//! Slices say whether their owner may have been blocked meanwhile; only those
+//! are looked at. The owner's own contentions have ended by then, because it
 //! could not have released the lock before; they are kept until then, within
 //! bounds.
 
@@ -15,7 +15,7 @@ mod chains;
 
 use crate::aggregate::Range;
 use crate::by_id::ById;
-use crate::monitor::{HolderId, Holders, Kind, Stretch};
+use crate::monitor::{Contention, Kind, OwnerId, OwnersById};
 use crate::names::{NameId, Names};
 use chains::{Chains, Links, Path};
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
@@ -30,15 +30,15 @@ const MANY: usize = 1024;
 /// What is kept of all threads beyond the few of each.
 const MORE: usize = 1 << 16;
 
-/// A blocked stretch of a thread, as far as others blocked by it need it.
+/// A contention of a thread, as far as others blocked by it need it.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
     start: TimeNs,
     end: TimeNs,
     kind: Kind,
     lock: LockId,
-    /// The holder that blocked it longest.
-    holder: HolderId,
+    /// The owner that blocked it longest.
+    owner: OwnerId,
 }
 
 /// What is kept of a thread.
@@ -49,14 +49,14 @@ struct Kept {
     is_mixed: bool,
 }
 
-/// A slice whose holder may have been blocked.
+/// A slice whose owner may have been blocked.
 #[derive(Clone, Copy, Debug)]
 struct Suspect {
     lock: LockId,
     kind: Kind,
     start: TimeNs,
     end: TimeNs,
-    holder: HolderId,
+    owner: OwnerId,
 }
 
 /// A link of a chain: a lock, and the method that held it (or ended the wait).
@@ -103,38 +103,38 @@ impl WaitFor {
         }
     }
 
-    /// Takes in a stretch that is over; contention counts as far as it lies in
+    /// Takes in a contention that is over; the contention counts as far as it lies in
     /// `range`.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>, range: Range) {
-        let mut longest = (HolderId::UNKNOWN, 0);
-        for slice in stretch.slices {
-            if slice.holder.is_known() && slice.duration.0 > longest.1 {
-                longest = (slice.holder, slice.duration.0);
+    pub fn contention(&mut self, contention: &Contention<'_>, range: Range) {
+        let mut longest = (OwnerId::UNKNOWN, 0);
+        for slice in contention.slices {
+            if slice.owner.is_known() && slice.duration.0 > longest.1 {
+                longest = (slice.owner, slice.duration.0);
             }
-            if slice.holder_blocked && stretch.kind != Kind::Conditional {
-                self.suspect(stretch, slice.start, slice.start + slice.duration, slice.holder, range);
+            if slice.owner_blocked && contention.kind != Kind::Conditional {
+                self.suspect(contention, slice.start, slice.start + slice.duration, slice.owner, range);
             }
         }
-        self.remember(stretch, longest.0);
+        self.remember(contention, longest.0);
     }
 
-    fn suspect(&mut self, stretch: &Stretch<'_>, start: TimeNs, end: TimeNs, holder: HolderId, range: Range) {
+    fn suspect(&mut self, contention: &Contention<'_>, start: TimeNs, end: TimeNs, owner: OwnerId, range: Range) {
         let Some((start, end)) = range.clip(start, end) else { return };
         if self.suspects.len() >= self.bound {
             self.folded += 1;
             return;
         }
-        self.suspects.push(Suspect { lock: stretch.lock, kind: stretch.kind, start, end, holder });
+        self.suspects.push(Suspect { lock: contention.lock, kind: contention.kind, start, end, owner });
     }
 
-    fn remember(&mut self, stretch: &Stretch<'_>, holder: HolderId) {
-        if self.threads.len() >= self.bound && self.threads.get(stretch.thread).is_none() {
-            // Chains across this moment are lost, no more.
+    fn remember(&mut self, contention: &Contention<'_>, owner: OwnerId) {
+        if self.threads.len() >= self.bound && self.threads.get(contention.thread).is_none() {
+            // Chains across this moment are dropped, no more.
             self.folded += 1;
             self.threads.clear();
             self.more = 0;
         }
-        let Some(kept) = self.threads.get_or_add(stretch.thread, usize::MAX, Kept::default) else { return };
+        let Some(kept) = self.threads.get_or_add(contention.thread, usize::MAX, Kept::default) else { return };
         // Who is blocked often in a second is so before the suspects of that second are known.
         let Kept { blocked, is_mixed } = kept;
         let is_full = blocked.len() >= MANY || self.more >= MORE;
@@ -144,24 +144,24 @@ impl WaitFor {
                 false => self.more += 1,
             }
         }
-        let (start, end) = (stretch.start, stretch.start + stretch.duration);
+        let (start, end) = (contention.start, contention.start + contention.duration);
         *is_mixed |= blocked.back().is_some_and(|last| last.start > start);
-        blocked.push_back(Blocked { start, end, kind: stretch.kind, lock: stretch.lock, holder });
+        blocked.push_back(Blocked { start, end, kind: contention.kind, lock: contention.lock, owner });
     }
 
-    /// All stretches that ended before some moment were taken in: follows the
+    /// All contentions that ended before some moment were taken in: follows the
     /// suspects.
     ///
-    /// `lock_of` tells the lock of a condition: waiting on a condition releases
-    /// that lock, and so is no reason why its holder held it.
-    pub fn follow(&mut self, holders: &Holders, lock_of: impl Fn(LockId) -> Option<LockId>, names: &mut Names) {
+    /// `lock_of` gives the lock of a condition: waiting on a condition releases
+    /// that lock, and so is no reason why its owner held it.
+    pub fn follow(&mut self, owners: &OwnersById, lock_of: impl Fn(LockId) -> Option<LockId>, names: &mut Names) {
         let mut path = Path::new();
         let WaitFor { threads, suspects, chains, found, folded, .. } = self;
         let known = FxHashMap::default();
-        let mut following = Following { threads, chains, found, folded, holders, names, known };
+        let mut following = Following { threads, chains, found, folded, owners, names, known };
         for suspect in suspects.drain(..) {
             if following.meanwhile(&suspect, &lock_of) {
-                path.push(following.link(suspect.kind, suspect.lock, suspect.holder));
+                path.push(following.link(suspect.kind, suspect.lock, suspect.owner));
                 following.follow(&suspect, 0, &mut path, &lock_of);
                 path.pop();
             }
@@ -192,10 +192,10 @@ struct Following<'a> {
     /// suspect behind those of the suspect that led to it.
     found: &'a mut Vec<Blocked>,
     folded: &'a mut u64,
-    holders: &'a Holders,
+    owners: &'a OwnersById,
     names: &'a mut Names,
     /// The links of owners that were asked for already.
-    known: FxHashMap<HolderId, u32>,
+    known: FxHashMap<OwnerId, u32>,
 }
 
 impl Following<'_> {
@@ -208,7 +208,7 @@ impl Following<'_> {
                 && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
                 && names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"))
         };
-        let Some(kept) = self.threads.get_mut(self.holders.get(suspect.holder).thread) else { return false };
+        let Some(kept) = self.threads.get_mut(self.owners.get(suspect.owner).thread) else { return false };
         if std::mem::take(&mut kept.is_mixed) {
             kept.blocked.make_contiguous().sort_by_key(|blocked| blocked.start);
         }
@@ -219,7 +219,7 @@ impl Following<'_> {
         self.found.len() > before
     }
 
-    /// What the suspect's holder was blocked by, as one chain for each of its
+    /// What the suspect's owner was blocked by, as one chain for each of its
     /// contentions and waits in that time (those found, from `first` on), after the links of
     /// `path`.
     fn follow(
@@ -234,15 +234,15 @@ impl Following<'_> {
         for place in first..end_of_found {
             let Some(blocked) = self.found.get(place).copied() else { break };
             let (start, end) = (blocked.start.max(suspect.start), blocked.end.min(suspect.end));
-            let thread = self.holders.get(blocked.holder).thread;
+            let thread = self.owners.get(blocked.owner).thread;
             let circle = path.links().iter().any(|link| link.thread == thread);
-            path.push(self.link(blocked.kind, blocked.lock, blocked.holder));
+            path.push(self.link(blocked.kind, blocked.lock, blocked.owner));
             explained += end.since(start).0;
-            let ends = path.len() >= DEEPEST || !blocked.holder.is_known() || blocked.kind == Kind::Conditional;
+            let ends = path.len() >= DEEPEST || !blocked.owner.is_known() || blocked.kind == Kind::Conditional;
             if circle || ends {
                 self.add(path, end.since(start).0);
             } else {
-                let next = Suspect { lock: blocked.lock, kind: blocked.kind, start, end, holder: blocked.holder };
+                let next = Suspect { lock: blocked.lock, kind: blocked.kind, start, end, owner: blocked.owner };
                 self.meanwhile(&next, lock_of);
                 self.follow(&next, end_of_found, path, lock_of);
             }
@@ -261,18 +261,18 @@ impl Following<'_> {
     }
 
     /// The link of a lock with this owner, and its number.
-    fn link(&mut self, kind: Kind, lock: LockId, id: HolderId) -> (Link, u32) {
+    fn link(&mut self, kind: Kind, lock: LockId, id: OwnerId) -> (Link, u32) {
         let known = self.known.get(&id).and_then(|number| Some((*self.chains.link(*number)?, *number)));
         if let Some(known) = known.filter(|(link, _)| link.kind == kind && link.lock == lock) {
             return known;
         }
-        let holder = self.holders.get(id);
-        let path = match holder.chain {
+        let owner = self.owners.get(id);
+        let path = match owner.chain {
             ChainId::NONE => None,
-            chain => self.names.holder_path(chain, holder.frame),
+            chain => self.names.owner_path(chain, owner.frame),
         };
         let method = path.and_then(|path| self.names.acting_method(path));
-        let link = Link { kind, lock, method, thread: holder.thread };
+        let link = Link { kind, lock, method, thread: owner.thread };
         let number = self.chains.number(&link);
         self.known.insert(id, number);
         (link, number)

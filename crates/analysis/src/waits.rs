@@ -294,7 +294,7 @@ impl Waits {
                     let until = since.unwrap_or(end).max(wait.start);
                     self.add(thread, wait, until, None, context);
                 }
-                // Its end was lost: it did something else since.
+                // Its end was dropped: it did something else since.
                 (None, _) => {}
             }
         }

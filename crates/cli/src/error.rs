@@ -408,7 +408,7 @@ impl Failure {
     }
 }
 
-/// Tells the failure, if there is one, and gives the exit code.
+/// Reports the failure, if there is one, and gives the exit code.
 pub fn exit_code_of(outcome: Result<u8, Failure>) -> u8 {
     match outcome {
         Ok(code) => code,

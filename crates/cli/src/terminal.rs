@@ -96,7 +96,7 @@ impl Screen {
         self.paint(AnsiColor::Yellow.on_default(), text)
     }
 
-    /// Text that tells of a failure.
+    /// Text that reports a failure.
     pub fn alarm(&self, text: &str) -> String {
         self.paint(AnsiColor::Red.on_default().bold(), text)
     }
@@ -113,7 +113,7 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 /// Writes a JSON document to standard output, every character that a terminal
-/// could obey as an escape, so that nothing is lost.
+/// could obey as an escape, so that nothing disappears.
 ///
 /// # Errors
 /// As [`print`].
@@ -200,7 +200,7 @@ fn write_out(text: &str) -> io::Result<()> {
     }
 }
 
-/// Writes a line to standard error. A failure there has nobody to tell.
+/// Writes a line to standard error. A failure there has nobody to read of it.
 pub fn note(line: &str) {
     note_lines(&line.replace('\n', "\u{fffd}"));
 }

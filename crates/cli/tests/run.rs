@@ -146,7 +146,7 @@ fn ctrl_c_that_ends_the_command_does_not_end_headway() {
     }
 }
 
-/// The VM takes an ending thread's own monitor when it has told of its end. That
+/// The VM takes an ending thread's own monitor when it has reported its end. That
 /// is no Java code's doing: no chain is missing, and no thread comes back.
 #[test]
 fn threads_that_contend_when_they_end_are_no_loss() {

@@ -6,7 +6,7 @@ mod support;
 
 use support::{headway, refuses, said};
 
-/// Every mistake that is told in a sentence of our own.
+/// Every mistake that is reported in a sentence of our own.
 const MISTAKES: [(&[&str], &str); 44] = [
     (&["reprot", "a.jfr"], "there is no command \"reprot\"; did you mean \"report\"? (commands: list, run, record,"),
     (&["bonfire", "a.jfr"], "there is no command \"bonfire\" (commands: list, run, record,"),

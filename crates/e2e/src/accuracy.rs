@@ -16,15 +16,15 @@ const UNKNOWN: &str = "unknown";
 /// Only locks of classes that the truth knows are looked at: the JDK's own
 /// threads contend too.
 ///
-/// The truth's stretch begins before `synchronized`; a contended enter is only
-/// seen after the VM has spun in vain. So reported times are a little shorter,
-/// most for short stretches, and only times of long ones can be compared as
-/// such; of all stretches, shares are.
+/// The truth's contention begins before `synchronized`; a contended enter is only
+/// seen after the VM has spun without effect. So reported times are a little shorter,
+/// most for short contentions, and only times of long ones can be compared as
+/// such; of all contentions, shares are.
 #[derive(Clone, Debug, Default)]
 pub struct Accuracy {
-    /// Reported / true blocked time, stretches of a millisecond and more.
+    /// Reported / true blocked time, contentions of a millisecond and more.
     pub coverage_ge_1ms: f64,
-    /// Reported / true blocked time, all stretches.
+    /// Reported / true blocked time, all contentions.
     pub coverage: f64,
     /// Part of the reported time that is blamed on an owner's method.
     pub attributed: f64,
@@ -46,7 +46,7 @@ pub struct Accuracy {
 
 impl Accuracy {
     /// Compares reports with a truth. `all` is broken down by [`BREAKDOWN`];
-    /// `long` is of the same recording, stretches of a millisecond and more.
+    /// `long` is of the same recording, contentions of a millisecond and more.
     pub fn of(truth: &Truth, all: &Report, long: &Report) -> Accuracy {
         let said = Said::of(truth, all);
         let (worst_method, worst_share_difference) = worst_difference(truth, &said);
@@ -124,8 +124,8 @@ fn lock_classes(truth: &Truth) -> BTreeSet<&str> {
     truth.owners.iter().map(|owner| owner.lock_class.as_str()).collect()
 }
 
-/// How many stretches a report by [`BREAKDOWN`] has of the locks that a truth knows.
-pub fn stretches(truth: &Truth, report: &Report) -> u64 {
+/// How many contentions a report by [`BREAKDOWN`] has of the locks that a truth knows.
+pub fn contentions(truth: &Truth, report: &Report) -> u64 {
     let classes = lock_classes(truth);
     let rows = report.rows.iter().filter(|row| row.value.as_str().is_some_and(|class| classes.contains(class)));
     rows.map(|row| row.count).sum()
@@ -233,10 +233,10 @@ mod tests {
             workload: "drawn".into(),
             threads: 2,
             locks: 1,
-            stretches: 1,
+            contentions: 1,
             blocked_ns: total,
             gap_ns: gap,
-            stretches_ge_1ms: 1,
+            contentions_ge_1ms: 1,
             blocked_ge_1ms_ns: total,
             gap_ge_1ms_ns: gap,
             waits: 0,

@@ -5,7 +5,7 @@ use crate::Problem;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The lock events of JFR, every one of them; and what was lost, which JFR only tells
+/// The lock events of JFR, every one of them; and what was dropped, which JFR only reports
 /// when it is asked to.
 const LOCK_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <configuration version="2.0" label="locks" description="locks" provider="Headway">

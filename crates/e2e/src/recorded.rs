@@ -22,7 +22,7 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 /// for a minute until it has contended.
 const END_WITHIN: Duration = Duration::from_secs(240);
 
-/// The event with which JFR tells that buffers were full.
+/// The event with which JFR says that buffers were full.
 const DATA_LOSS: &str = "jdk.DataLoss";
 
 /// A workload to run.
@@ -36,7 +36,7 @@ pub struct Workload<'a> {
     pub attach: bool,
 }
 
-/// A workload that is warm and waits until it is told to contend.
+/// A workload that is warm and waits until it is asked to contend.
 #[derive(Debug)]
 pub struct Warm {
     child: Guarded,
@@ -153,7 +153,7 @@ impl Recorded {
         Err("`jfr print` shows no contended enter".into())
     }
 
-    /// How often JFR says, in a recording of its own, that it lost events; `headway report`
+    /// How often JFR says, in a recording of its own, that it dropped events; `headway report`
     /// does not read that.
     ///
     /// # Errors

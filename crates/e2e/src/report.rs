@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// Time threads were blocked.
     pub blocked_ns: u64,
-    /// Blocked stretches.
+    /// Blocked contentions.
     pub contentions: u64,
     /// The breakdown that was asked for.
     pub rows: Vec<Row>,
     /// What is missing, by cause.
     pub losses: BTreeMap<String, u64>,
-    /// Mechanisms that were not in force.
+    /// Mechanisms that were not active.
     pub degraded: Vec<Degraded>,
     /// Threads still blocked at the end.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct Row {
     pub value: serde_json::Value,
     /// Blocked time.
     pub total_ns: u64,
-    /// Blocked stretches.
+    /// Blocked contentions.
     #[serde(default)]
     pub count: u64,
     /// The part of the blocked time whose owner frame is only approximately known.
@@ -51,7 +51,7 @@ pub struct Leaf {
     pub approximate_ns: u64,
 }
 
-/// A mechanism that was not in force.
+/// A mechanism that was not active.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Degraded {
     /// Its name.
@@ -71,9 +71,9 @@ pub struct BlockedTime {
     pub hand_off_ns: u64,
     /// Owner not provable.
     pub unknown_ns: u64,
-    /// Stretches whose slices were checked to add up.
+    /// Contentions whose slices were checked to add up.
     pub slices_checked: u64,
-    /// Stretches whose slices did not.
+    /// Contentions whose slices did not.
     pub slices_wrong: u64,
 }
 

@@ -39,7 +39,7 @@ struct Truth {
     light: u64,
 }
 
-/// The figures of one run.
+/// The numbers of one run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Shares {
     /// Samples in the one method / samples in either.

@@ -12,14 +12,14 @@ pub struct Truth {
     pub threads: u64,
     /// Locks that were taken.
     pub locks: u64,
-    /// Stretches that overlap at least one hold of another thread.
-    pub stretches: u64,
+    /// Contentions that overlap at least one hold of another thread.
+    pub contentions: u64,
     /// Their time, spinning included.
     pub blocked_ns: u64,
     /// The part of it in which nobody held the lock.
     pub gap_ns: u64,
-    /// Stretches of a millisecond and more.
-    pub stretches_ge_1ms: u64,
+    /// Contentions of a millisecond and more.
+    pub contentions_ge_1ms: u64,
     /// Their time.
     pub blocked_ge_1ms_ns: u64,
     /// The part of it in which nobody held the lock.
@@ -45,11 +45,11 @@ pub struct Owner {
     pub lock_hash: Option<String>,
     /// `pkg.Class.method`.
     pub owner_method: String,
-    /// A method further down its stack, where chains are told apart.
+    /// A method further down its stack, where chains are distinguished.
     pub owner_via: Option<String>,
     /// Blocked time that it caused.
     pub caused_ns: u64,
-    /// The part of it in stretches of a millisecond and more.
+    /// The part of it in contentions of a millisecond and more.
     pub caused_ge_1ms_ns: u64,
     /// How often it held the lock.
     pub holds: u64,

@@ -21,7 +21,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// What is asked of a scenario.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Reported / true blocked time, stretches of 1 ms and more.
+    /// Reported / true blocked time, contentions of 1 ms and more.
     coverage_ge_1ms: f64,
     /// Attributed / attributable time.
     attributed: f64,
@@ -64,7 +64,7 @@ const LIMITS: Limits =
 const LIMITS_OF_SHORT_HOLDS: Limits = Limits { attributed: 0.85, share_difference: 0.05, ..LIMITS };
 
 /// Holds that are no multiple of a millisecond. Where they last for one, as they do
-/// unless told otherwise, most stretches do, too: what a thread spins before it
+/// by default, most contentions do, too: what a thread spins before it
 /// blocks decides then which of them are long in the truth, but not in the report.
 const LONGER: &str = "2500";
 
@@ -150,7 +150,7 @@ impl<'a> Scenario<'a> {
             (all, long)
         });
         let truth = recorded.truth().unwrap();
-        assert!(truth.stretches > 20, "the program hardly contended: {truth:?}");
+        assert!(truth.contentions > 20, "the program hardly contended: {truth:?}");
         let strangers = accuracy::methods_of_one_side(&truth, &all);
         if !strangers.is_empty() {
             println!("  only on one side: {strangers:?}");
@@ -236,7 +236,7 @@ fn holds_of_200_us_with_8_threads() {
 }
 
 /// Here much of the blocked time is spent spinning, which posts no event, and
-/// hardly a stretch lasts for a millisecond: coverage cannot be asked for, and
+/// hardly a contention lasts for a millisecond: coverage cannot be asked for, and
 /// what is seen need not have the same shares as what is not.
 #[test]
 fn holds_of_20_us() {
@@ -291,7 +291,7 @@ fn waits_below_the_method_that_holds_the_lock() {
 }
 
 /// The truth takes a timeout's nominal end, or the interrupt, for the begin of
-/// the stretch; the thread begins to queue when it gets a processor, on a busy
+/// the contention; the thread begins to queue when it gets a processor, on a busy
 /// machine several milliseconds later.
 #[test]
 fn waits_that_time_out_or_are_interrupted() {
@@ -325,7 +325,7 @@ fn attached_to_compiled_code() {
 }
 
 #[test]
-fn attached_to_waits_below_the_holder() {
+fn attached_to_waits_below_the_owner() {
     Scenario::attached(&["deepwait", "--threads", "6", "--hold-us", LONGER]).on_each_jdk();
 }
 

@@ -1,5 +1,5 @@
 //! `headway-accuracy` as the evaluation calls it: one line of JSON, and exit codes.
-//! How right the figures are depends on the machine; here they must be there.
+//! How right the numbers are depends on the machine; here they must be there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -12,7 +12,7 @@ fn accuracy(line: &str) -> Output {
     command.args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }
 
-/// The figures, and that they are all that is printed.
+/// The numbers, and that they are all that is printed.
 fn figures(line: &str) -> Value {
     let output = accuracy(line);
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
@@ -36,7 +36,7 @@ fn waits_under_headway_and_jfr_are_compared_with_the_truth() {
     for (profiler, blames) in [("headway", true), ("jfr", false)] {
         let figures = figures(&format!("waits --jdk 25 --profiler {profiler} --seconds 1 -- chains --hold-us 20000"));
         let number = |key: &str| figures[key].as_f64().unwrap_or_else(|| panic!("{profiler}: no {key} in {figures}"));
-        assert!(number("stretches") > 0.0 && number("recorded") > 0.0, "{profiler}: {figures}");
+        assert!(number("contentions") > 0.0 && number("recorded") > 0.0, "{profiler}: {figures}");
         // Half of it is there however busy the machine is, and none of it twice.
         assert!((0.5..1.1).contains(&number("coverage")), "{profiler}: {figures}");
         assert!(number("coverage_ge_1ms") <= number("coverage_ge_1ms_at_most"), "{profiler}: {figures}");

@@ -120,7 +120,7 @@ fn check_reasons<'a>(told: impl Iterator<Item = (&'a str, &'a str)>, expected: &
 fn check_known(recorded: &Recorded, report: &Report, owners: Owners, what: &str) {
     let truth = recorded.truth().unwrap();
     let places: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.contender_method.as_str()).collect();
-    let holders: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_method.as_str()).collect();
+    let methods: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_method.as_str()).collect();
     let threads: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_thread.as_str()).collect();
     let hash = |owner: &truth::Owner| owner.lock_hash.as_ref().map(|hash| format!("{}@{hash}", owner.lock_class));
     let locks: BTreeSet<String> = truth.owners.iter().filter_map(hash).collect();
@@ -138,8 +138,8 @@ fn check_known(recorded: &Recorded, report: &Report, owners: Owners, what: &str)
             false => *elsewhere.entry(place).or_default() += leaf.total_ns,
         }
         by_thread += if threads.contains(thread.as_str()) { leaf.total_ns } else { 0 };
-        by_chain += if holders.contains(method.as_str()) { leaf.total_ns } else { 0 };
-        let is_strange = method != "unknown" && !holders.contains(method.as_str());
+        by_chain += if methods.contains(method.as_str()) { leaf.total_ns } else { 0 };
+        let is_strange = method != "unknown" && !methods.contains(method.as_str());
         strange += if is_strange { leaf.total_ns - leaf.approximate_ns } else { 0 };
     }
     let part = |ns: u64| ns as f64 / blocked as f64;
@@ -290,7 +290,7 @@ const SHORT: Workload<'_> = Workload { arguments: &["chains", "--hold-us", "1000
 /// other programs have the CPUs the compiler takes several times as long: then the next ones.
 const RECOMPILED: [(&str, &str); 3] = [("9", "6s"), ("30", "24s"), ("90", "80s")];
 
-/// Code that tells too little about who held a lock is compiled again on demand;
+/// Code that says too little about who held a lock is compiled again on demand;
 /// methods that thereby became versions of themselves do not confuse the walker.
 #[test]
 fn code_from_before_is_compiled_again_where_that_is_asked_for() {

@@ -9,7 +9,7 @@ use headway_e2e::recorded::{Recorded, Workload};
 use headway_e2e::tools::{self, Tools};
 use serde_json::Value;
 
-/// Longer than most stretches of the workload.
+/// Longer than most contentions of the workload.
 const MINIMUM: &str = "20ms";
 const MINIMUM_NS: u64 = 20_000_000;
 

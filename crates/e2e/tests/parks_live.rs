@@ -40,7 +40,7 @@ const WAIT_MS: u64 = 30;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program whose threads stand in line at one lock, round after round, until
-/// it is told to end.
+/// it is asked to end.
 struct Running {
     child: Guarded,
     tools: Tools,

@@ -95,13 +95,13 @@ fn the_lock(pressure: &Value) -> Value {
     locks.iter().find(|lock| lock["name"] == "Meter.lock").unwrap_or_else(|| panic!("no lock in {pressure:#}")).clone()
 }
 
-/// Of the truth: where the same stretch of time is compared, and where some of
+/// Of the truth: where the same period is compared, and where some of
 /// its rounds are not in whole intervals.
 const SAME_TIME: f64 = 0.02;
 const WHOLE_INTERVALS: f64 = 0.1;
 
-/// Most runs of a program whose figure is compared: on a busy machine threads that
-/// were woken are late, which is in the program's figure only.
+/// Most runs of a program whose number is compared: on a busy machine threads that
+/// were woken are late, which is in the program's number only.
 const RUNS: u32 = 6;
 
 fn is_close(jdk: &Jdk, what: &str, said: f64, truth: f64, part: f64) -> bool {
@@ -251,7 +251,7 @@ fn a_phase_is_found_told_and_missed_by_the_average() {
     }
 }
 
-/// A program that runs until it is told to end.
+/// A program that runs until it is asked to end.
 struct Running(Guarded);
 
 impl Running {

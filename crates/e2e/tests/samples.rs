@@ -226,7 +226,7 @@ fn timers_take_the_place_of_perf() {
 }
 
 /// Virtual threads take turns that are shorter than a copy waits to be decoded.
-/// Each has a depth of its own, so that its stack tells who it was.
+/// Each has a depth of its own, so that its stack says who it was.
 #[test]
 fn samples_of_carriers_name_the_virtual_thread_that_ran() {
     for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {

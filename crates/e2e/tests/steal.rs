@@ -142,7 +142,7 @@ fn stolen_ns() -> u64 {
 }
 
 /// The published benchmark: each thread's CPU time is that of its fixed work,
-/// and idle threads have none. The kernel's own figure is the truth for what it
+/// and idle threads have none. The kernel's own number is the truth for what it
 /// reports; the demand that was calibrated only bounds it, because caches and
 /// neighbours make the same work slower.
 #[test]

@@ -1,5 +1,5 @@
 //! The Firefox Profiler's processed format: threads with their samples (or
-//! blocked stretches) moment by moment. Opens at profiler.firefox.com, which
+//! contentions) moment by moment. Opens at profiler.firefox.com, which
 //! keeps the file in the browser.
 
 use crate::Style;
@@ -201,7 +201,7 @@ impl Writer<'_> {
         self.document.intern_stack(thread, caller, frame)
     }
 
-    /// A blocked stretch as a span on the thread's line.
+    /// A contention as a span on the thread's line.
     fn blocked(&mut self, thread: ThreadHandle, moment: &Moment, stack: Option<StackHandle>) {
         let end = moment.time + headway_model::DurationNs(moment.weight.ns);
         let end = Timestamp::from_nanos_since_reference(end.since(self.profile.start).0);

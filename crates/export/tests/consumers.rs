@@ -76,7 +76,7 @@ fn a_browser_draws_the_page() {
         .arg(format!("--user-data-dir={}", directory.path().join("user").display()))
         .arg(format!("file://{}", path.display()));
     let page = output(&mut browser);
-    // The script ran to its end: the last thing that it does is to tell of the
+    // The script ran to its end: the last thing that it does is to tell the
     // whole.
     assert!(page.contains("everything \u{2014} 60.0 ms, 100 % of all"), "{page}");
     assert!(page.contains("CPU time, 60.0 ms, 4 samples"), "{page}");

@@ -10,7 +10,7 @@
 
 // It counts allocations, for which it must be the allocator.
 #![allow(unsafe_code)]
-// A piece of work that fails has no cost to tell.
+// A piece of work that fails has no cost.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod allocations;

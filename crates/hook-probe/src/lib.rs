@@ -66,7 +66,7 @@ pub extern "C" fn Java_HookProbe_setDebugNonSafepoints(_env: *mut c_void, _class
     let set = || {
         let image = Image::of_loaded("libjvm.so", &Linux)?;
         let flag = BoolFlag::find(&image, BoolFlag::DEBUG_NON_SAFEPOINTS)?;
-        // SAFETY: the compilers read this flag anew for each method.
+        // SAFETY: the compilers read this flag again for each method.
         Ok(i64::from(unsafe { flag.set(value != 0) }))
     };
     tell(set().map_err(|error: ImageError| error.to_string()))

@@ -203,7 +203,7 @@ pub enum HookError {
     /// The SIGTRAP handler could not be put in place.
     #[error("cannot install a SIGTRAP handler: {0}")]
     NoTrapHandler(io::Error),
-    /// Traps are still in force, so the handler has to stay.
+    /// Traps are still active, so the handler has to stay.
     #[error("the SIGTRAP handler is still needed by {0} traps")]
     TrapsInForce(usize),
     /// Another handler was installed over ours and may call it.

@@ -231,7 +231,7 @@ impl ProbeHook {
             (false, Some(old)) => old,
             (false, None) => return,
         };
-        // SAFETY: the VM reads this flag at each probe anew, and a probe
+        // SAFETY: the VM reads this flag at each probe again, and a probe
         // without a listener is a nop.
         let old = unsafe { flag.set(value) };
         if on {
@@ -266,7 +266,7 @@ extern "C" fn on_hit(registers: &Registers, data: usize) {
     callback(&Hit { registers, arguments: &site.arguments });
 }
 
-/// Tells the library that somebody listens, or (with the wrapped -1) not.
+/// Lets the library know that somebody listens, or (with the wrapped -1) not.
 fn count_semaphore(site: &Site, change: u16) {
     if let Some(address) = site.semaphore {
         // SAFETY: the note says that a 16-bit counter is there; it is shared

@@ -214,7 +214,7 @@ fn a_handler_that_jumps_away_leaves_nothing_behind() {
         let trap_and_jump: extern "C" fn() -> i32 = unsafe { std::mem::transmute(trap_and_jump) };
         set(&action(handler as usize, 0));
         trap::install_handler().unwrap();
-        // Always on the same stretch of the stack, and over a handler that calls ours back.
+        // Always on the same part of the stack, and over a handler that calls ours back.
         for _ in 0..1_000 {
             assert_eq!(trap_and_jump(), 1);
         }

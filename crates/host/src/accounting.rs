@@ -3,7 +3,7 @@
 //! A kernel with paravirtual time accounting takes steal out of the clock
 //! from which threads are charged; one without charges it to whoever was
 //! running. Its configuration says which; where that cannot be read, threads
-//! that did nothing but compute tell: their life in an interval is CPU time,
+//! that did nothing but compute show it: their life in an interval is CPU time,
 //! run-queue wait and, only if it was left out, steal.
 
 use crate::root::Root;

@@ -55,7 +55,7 @@ pub struct ControlGroup {
     /// The group's directory and those around it that have a CPU controller,
     /// innermost first.
     levels: Vec<PathBuf>,
-    /// Where version 1 tells the group's CPU time, by level.
+    /// Where version 1 reports the group's CPU time, by level.
     used: Vec<Option<PathBuf>>,
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The longest file that is read; those of the kernel are far shorter.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Why something could not be told.
+/// Why something was not known.
 #[derive(Debug)]
 pub enum HostError {
     /// There is no such file: the kernel lacks it, or the thread ended.

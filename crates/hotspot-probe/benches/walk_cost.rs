@@ -1,7 +1,7 @@
-//! What a walk costs in a real JVM, on each JDK that is here: the figures of
+//! What a walk costs in a real JVM, on each JDK that is here: the numbers of
 //! docs/hotspot.md. Run on a quiet machine:
 //! `cargo bench -p headway-hotspot-probe --bench walk_cost`. With `-- --json` the
-//! figures are printed as a line of JSON for each JVM, too, with `--jdk N` of that
+//! numbers are printed as a line of JSON for each JVM, too, with `--jdk N` of that
 //! JDK alone.
 
 // A measurement that cannot go on should panic.

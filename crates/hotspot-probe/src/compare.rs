@@ -5,8 +5,9 @@ use crate::seen::Seen;
 use crate::{collections, Probe};
 use headway_hotspot::held::held_at;
 use headway_hotspot::{
-    decode, holders, key_words, method_names, monitor, monitor_slots, thread, walk_light, DecodeOptions, DecodedFrame,
-    FrameRecord, Layout, LiveMemory, Memory, Method, MonitorPlace, RecordKind, WalkCache, WalkEnd, WalkResult,
+    decode, key_words, method_names, monitor, monitor_slots, owner_frames, thread, walk_light, DecodeOptions,
+    DecodedFrame, FrameRecord, Layout, LiveMemory, Memory, Method, MonitorPlace, RecordKind, WalkCache, WalkEnd,
+    WalkResult,
 };
 
 const LIMIT: usize = 4096;
@@ -202,13 +203,15 @@ fn compare_monitors(
     // A local reference is the address of a plain reference.
     let object = |monitor: &OwnedMonitor| memory.read_u64(monitor.monitor as u64).unwrap_or(0);
     for monitor in owned.iter().filter(|monitor| monitor.depth >= 0) {
-        let holders = holders(&probe.layout, memory, records, &slots, object(monitor));
+        let owner_frames = owner_frames(&probe.layout, memory, records, &slots, object(monitor));
         let depth = monitor.depth as u32;
         let unknown = slots.iter().any(|slot| slot.frame == depth && slot.place == MonitorPlace::Unknown);
-        match holders.contains(&depth) {
+        match owner_frames.contains(&depth) {
             true => seen.count("monitors_found"),
             false if unknown => seen.count("monitors_at_unknown_places"),
-            false => differences.push(("monitors_unequal", format!("depth {depth} of {slots:?}, holders {holders:?}"))),
+            false => {
+                differences.push(("monitors_unequal", format!("depth {depth} of {slots:?}, owners {owner_frames:?}")))
+            }
         }
     }
     let objects: Vec<u64> = owned.iter().map(object).collect();

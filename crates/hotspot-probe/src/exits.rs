@@ -10,7 +10,7 @@ use crate::{Probe, PROBE};
 use headway_hook::sys::linux::Linux;
 use headway_hook::{Detour, Image, Known};
 use headway_hotspot::{
-    decode, holders, method_names, monitor, monitor_slots, thread, walk_light, DecodeOptions, DecodedFrame,
+    decode, method_names, monitor, monitor_slots, owner_frames, thread, walk_light, DecodeOptions, DecodedFrame,
     FrameRecord, LiveMemory, WalkEnd,
 };
 use std::collections::HashMap;
@@ -96,7 +96,7 @@ fn check(probe: &Probe, monitor: u64, java_thread: u64, fp: u64) {
     let (frames, _) = decode(layout, &memory, records, options);
     let slots = monitor_slots(layout, &memory, records, &frames, options);
     let object = monitor::object(layout, &memory, monitor).unwrap_or(0);
-    let holding = holders(layout, &memory, records, &slots, object);
+    let holding = owner_frames(layout, &memory, records, &slots, object);
     let name = |frame: &DecodedFrame| {
         let names = method_names(layout, &memory, frame.method);
         names.map_or_else(String::new, |n| n.name.to_string())

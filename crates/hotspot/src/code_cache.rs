@@ -3,7 +3,7 @@
 //! Code is installed and flushed by other threads while this runs. A blob that
 //! is on the walked thread's own stack stays; for any other pc an answer can be
 //! stale the moment it is given. So every read is guarded, what is found is
-//! checked against itself, and a compiled method is told apart from a later one
+//! checked against itself, and a compiled method is distinguished from a later one
 //! at the same address by its compile id.
 
 use crate::layout::{AddressField, CodeLayout, HeapLayout, KindField, Layout};

@@ -8,7 +8,7 @@ use crate::method::Method;
 use crate::release::release_scopes;
 use headway_model::FrameKind;
 
-/// What the decoder is told about the VM's compiled code.
+/// What the decoder knows about the VM's compiled code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
     /// Methods with this compile id or a later one were compiled with debug

@@ -6,7 +6,7 @@
 //! frame or take it down, or in a stub of the VM. The first part of decoding a
 //! fragment finds the first frame that stands like one that called somebody;
 //! from there on the common walker goes. What only an instruction decoder or
-//! unwind tables can tell is handed in ([`Code`], [`Native`]), so that this
+//! unwind tables can say is handed in ([`Code`], [`Native`]), so that this
 //! crate needs neither.
 //!
 //! Nothing is guessed. Where a return address is expected, the word found must
@@ -34,7 +34,7 @@ use crate::walk::walk_on;
 /// Most native frames above the first Java frame.
 const MAX_NATIVE_FRAMES: usize = 256;
 
-/// What an instruction decoder tells about generated code.
+/// What an instruction decoder says about generated code.
 pub trait Code {
     /// Runs on from `pc` inside `code`, without taking conditional jumps where
     /// that can be avoided, to where the function is left. `limit` bounds the
@@ -57,7 +57,7 @@ pub enum NativeStep {
     Lost,
 }
 
-/// What unwind tables tell about native code.
+/// What unwind tables say about native code.
 pub trait Native {
     /// True if there is native code at this address.
     fn knows(&mut self, pc: u64) -> bool;
@@ -135,7 +135,7 @@ pub struct Frames {
     /// Why the stack ends.
     pub end: FragmentEnd,
     /// `Thread.threadId()` of the virtual thread that ran, where the objects that
-    /// the copy leads to still tell. It is right if no object was moved since the
+    /// the copy leads to still say. It is right if no object was moved since the
     /// copy was made.
     pub virtual_thread: Option<u64>,
     calls: KnownCalls,

@@ -80,7 +80,7 @@ impl FrameRecord {
         matches!(self.kind, RecordKind::Interpreted | RecordKind::Compiled)
     }
 
-    /// The two words that tell this frame from every other: pc and compile id
+    /// The two words that distinguish this frame from every other: pc and compile id
     /// (return addresses alone come back with other code), or `Method*` and
     /// bytecode pointer. A `Method*` may be used again after its class is
     /// unloaded: whoever keeps keys drops those of unloaded classes.

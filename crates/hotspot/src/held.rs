@@ -3,7 +3,7 @@
 //! A thread that waits on a lock, or releases it, often does so in a deeper
 //! method than the one that acquired it. Where a frame keeps the locks it holds
 //! is the same every time the chain occurs, so [`monitor_slots`] is asked once
-//! per chain, and [`holders`] reads the slots on the live stack.
+//! per chain, and [`owner_frames`] reads the slots on the live stack.
 
 use crate::arch::FRAME_POINTER_IN_OOP_MAPS;
 use crate::debug_info::{DebugInfo, Scope};
@@ -237,7 +237,7 @@ fn location(packed: u32) -> MonitorPlace {
 /// was when `records` were walked. More than one where the lock was entered
 /// again: the last is the one that acquired it. At a contended enter the leaf
 /// is among them, for the lock it is about to acquire.
-pub fn holders<M: Memory>(
+pub fn owner_frames<M: Memory>(
     layout: &Layout,
     memory: &M,
     records: &[FrameRecord],

@@ -63,7 +63,7 @@ pub enum AddressField {
     Distance(u64),
 }
 
-/// What tells kinds of code blobs apart.
+/// What distinguishes kinds of code blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum KindField {
@@ -111,7 +111,7 @@ pub struct CodeLayout {
     pub blob_frame_complete: u64,
     /// True where that distance has 16 bits (25), false where it has 32.
     pub frame_complete_is_short: bool,
-    /// What tells kinds of blobs apart.
+    /// What distinguishes kinds of blobs.
     pub kind: KindField,
     /// Where its code begins.
     pub blob_code_begin: AddressField,
@@ -284,7 +284,7 @@ pub struct ThreadLayout {
     pub stack_base: u64,
     /// `_stack_size`.
     pub stack_size: u64,
-    /// Offset of `tid` in a `java.lang.Thread`, if libjvm's symbols tell.
+    /// Offset of `tid` in a `java.lang.Thread`, if libjvm's symbols have it.
     pub tid_in_object: Option<u64>,
 }
 
@@ -346,7 +346,7 @@ pub enum Coloring {
         /// Where the shift is.
         shift_addr: u64,
     },
-    /// A collector whose references cannot be told to be good.
+    /// A collector whose references are not known to be good.
     Unknown,
 }
 

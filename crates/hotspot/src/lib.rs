@@ -11,7 +11,7 @@
 //! * [`decode`] expands a chain that was not seen before into methods,
 //!   [`method`] names them.
 //! * [`fragment`] decodes copies of stacks taken at any instruction.
-//! * [`held`] tells which frame of a chain holds a lock.
+//! * [`held`] says which frame of a chain holds a lock.
 //! * [`check`] compares a chain with JVMTI's.
 //! * [`monitor`] reads monitors and their owners.
 //!
@@ -44,7 +44,7 @@ mod walk;
 pub use code_cache::CodeCache;
 pub use decode::{decode, DecodeOptions, DecodedFrame};
 pub use frame::{key_words, FrameRecord, Interrupted, RecordKind, Registers, WalkEnd, WalkResult};
-pub use held::{held_at, holders, monitor_slots, MonitorPlace, MonitorSlot};
+pub use held::{held_at, monitor_slots, owner_frames, MonitorPlace, MonitorSlot};
 pub use layout::Layout;
 pub use live::{AddressRange, LiveMemory};
 pub use memory::{Fragments, Memory};

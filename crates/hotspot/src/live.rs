@@ -53,7 +53,7 @@ impl LiveMemory {
     /// # Safety
     /// `safe_fetch` must be the VM's function (or one with the same promise:
     /// any address, readable or not, may be passed), and the VM's SIGSEGV
-    /// handler must stay in force while this value is used.
+    /// handler must stay active while this value is used.
     pub unsafe fn guarded(safe_fetch: SafeFetchN) -> LiveMemory {
         LiveMemory { safe_fetch, stack: 0, stack_words: 0, code_is_readable: false }
     }

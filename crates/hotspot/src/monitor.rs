@@ -34,7 +34,7 @@ pub fn owner<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<Own
     })
 }
 
-/// The object that a monitor belongs to; `None` if it died or cannot be told.
+/// The object that a monitor belongs to; `None` if it died or is not known.
 pub fn object<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<u64> {
     oop::resolve_handle(layout, memory, monitor + layout.monitor.object).filter(|o| *o != 0)
 }
@@ -78,7 +78,7 @@ pub fn waiter_thread<M: Memory>(memory: &M, waiter: u64) -> Option<u64> {
 }
 
 /// `Thread.threadId()` of the virtual thread that an `ObjectWaiter` without a
-/// `JavaThread*` stands for (25). `None` where it cannot be told.
+/// `JavaThread*` stands for (25). `None` where it is not known.
 pub fn waiter_virtual_thread_id<M: Memory>(layout: &Layout, memory: &M, waiter: u64) -> Option<u64> {
     if !layout.monitor.owner_is_thread_id {
         return None;

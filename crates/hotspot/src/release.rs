@@ -14,7 +14,7 @@ use crate::memory::Memory;
 
 /// Tier of C2's code; C1's are below.
 const C2_LEVEL: u8 = 4;
-/// How far entries are looked through for one that names the holder of a lock record.
+/// How far entries are looked through for one that names the owner of a lock record.
 const MAX_ENTRIES_BACK: usize = 256;
 /// The largest code that is searched, about .03 us an instruction.
 const MAX_CODE: u64 = 1 << 18;
@@ -98,8 +98,8 @@ fn by_flow<M: Memory>(
 /// it was inlined into.
 fn held_at<M: Memory>(info: &DebugInfo<'_, M>, pc: u64, lock_record: u32) -> Option<Vec<Scope>> {
     let scopes = info.scopes(info.pc_desc(pc).filter(|desc| desc.pc == pc)?)?;
-    let holder = scopes.iter().position(|scope| holds(info, scope, lock_record))?;
-    Some(scopes[holder..].to_vec())
+    let owner_frame = scopes.iter().position(|scope| holds(info, scope, lock_record))?;
+    Some(scopes[owner_frame..].to_vec())
 }
 
 /// Eliminated locks as well: where two critical sections on one lock were merged, the
@@ -123,10 +123,10 @@ fn by_entries_before<M: Memory>(
     let entries = info.pc_descs_before(jump_target(memory, record.pc)?)?;
     for desc in entries.take(MAX_ENTRIES_BACK) {
         let scopes = info.scopes(desc)?;
-        let holder = scopes.iter().position(|scope| holds(info, scope, lock_record));
+        let owner_frame = scopes.iter().position(|scope| holds(info, scope, lock_record));
         passed.push(scopes);
-        if let Some(holder) = holder {
-            let depth = passed.last()?.len() - holder;
+        if let Some(owner_frame) = owner_frame {
+            let depth = passed.last()?.len() - owner_frame;
             let last = passed.last()?.clone();
             let inside = |scopes: &Vec<Scope>| same_scope(scopes, &last, depth);
             let nearest = passed.first()?;

@@ -23,7 +23,7 @@ use crate::walk::{anchored, enter_special, step, Next};
 pub struct WalkCache {
     /// The last walk's frames, root first, so that what changes is at the end.
     frames: Vec<FrameRecord>,
-    /// Leaf first, what the current walk had to find anew.
+    /// Leaf first, what the current walk had to find again.
     fresh: Box<[FrameRecord]>,
     end: WalkEnd,
 }
@@ -97,7 +97,7 @@ struct Walk<'a, M> {
     /// The old frames from here on (root first) lie below `at`, or were passed;
     /// in the end, how many of them to keep.
     old: usize,
-    /// How many frames were found anew.
+    /// How many frames were found again.
     fresh: usize,
     reused: usize,
 }

@@ -28,7 +28,7 @@ pub fn start_from_anchor<M: Memory>(layout: &Layout, memory: &M, java_thread: u6
 const IN_JAVA: u32 = 8;
 
 /// True if the thread certainly has no Java frames, so that there is nothing to
-/// walk: a thread that ends tells those who join it under its own object's
+/// walk: a thread that ends says who join it under its own object's
 /// monitor, and native code may enter monitors on a thread it attached.
 ///
 /// Outside Java code a thread keeps an anchor for as long as there are Java
@@ -81,7 +81,7 @@ pub fn start_from_native<M: Memory>(layout: &Layout, memory: &M, fp: u64) -> Opt
 /// of frame pointers from `fp` (C2, the interpreter).
 ///
 /// Where C1 code released, the leaf is a stub that leaves no debug information
-/// at its return address, which [`Registers::leaf_call`] tells the decoder.
+/// at its return address, which [`Registers::leaf_call`] gives the decoder.
 #[inline]
 pub fn start_at_exit<M: Memory>(layout: &Layout, memory: &M, java_thread: u64, fp: u64) -> Option<Registers> {
     match start_from_anchor(layout, memory, java_thread) {
@@ -108,7 +108,7 @@ pub fn os_thread_id<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) ->
 }
 
 /// `Thread.threadId()` of the thread that runs on this `JavaThread` now: of the
-/// mounted virtual thread if there is one. `None` if it cannot be told (a
+/// mounted virtual thread if there is one. `None` if it is not known (a
 /// stripped libjvm of 17 or 21, a reference that is being updated).
 pub fn current_thread_id<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> Option<u64> {
     if let Some(offset) = layout.thread.monitor_owner_id {

@@ -44,7 +44,7 @@ fn main() {
 }
 
 /// Which chains events have. Only events at which a stack was walked count: the end of
-/// a stretch bears the chain of its beginning.
+/// a contention bears the chain of its beginning.
 #[derive(Default)]
 struct Chains {
     frames: HashMap<ChainId, u64>,

@@ -10,7 +10,7 @@
 //! * [`Reader`] gives the events of any JFR file: of Headway, of JFR itself, of
 //!   async-profiler. It is driven by the file's own metadata, streams chunk by
 //!   chunk, and answers damage with [`Problem`]s, never with a panic.
-//! * [`Summary`] tells what is in a file without decoding its events.
+//! * [`Summary`] says what is in a file without decoding its events.
 //! * [`repair`] unpacks a recording into a plain file that other tools read.
 //!
 //! A new event: its type in `schema/headway.rs`, its bytes in `write/events.rs`, its kind in

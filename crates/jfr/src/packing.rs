@@ -96,7 +96,7 @@ impl Envelope {
 }
 
 /// Packs a piece and puts its envelope in front. The piece that begins a chunk
-/// begins with the chunk's header, whose frame can be written anew in place.
+/// begins with the chunk's header, whose frame can be written again in place.
 ///
 /// # Errors
 /// What the compressor says; none is known to happen in memory.
@@ -135,7 +135,7 @@ pub(crate) fn pack(packing: Packing, begins_chunk: bool, header: ChunkHeader, ra
 }
 
 /// A chunk's header as a frame whose length does not depend on it: one block,
-/// stored as it is. So a header that is written anew takes the old one's place,
+/// stored as it is. So a header that is written again takes the old one's place,
 /// and unpacking the file as a whole always gives finished chunks.
 pub(crate) fn header_frame(packing: Packing, header: &ChunkHeader) -> Vec<u8> {
     let bytes = header.to_bytes();

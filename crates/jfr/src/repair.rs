@@ -197,7 +197,7 @@ impl Output {
     }
 }
 
-/// A checkpoint without constants, for chunks that lost theirs.
+/// A checkpoint without constants, for chunks that dropped theirs.
 fn empty_checkpoint(header: &ChunkHeader) -> Vec<u8> {
     if !header.compressed_ints() {
         // size, type, start, duration, distance, kind, count

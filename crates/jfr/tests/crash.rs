@@ -30,7 +30,7 @@ fn child_that_writes_until_it_is_killed() {
         stream.second().iter().for_each(|event| writer.event(event, &dictionary));
         writer.flush(&dictionary, stream.now()).unwrap();
         flushed += 1;
-        // What is told here is promised to be in the file.
+        // What is counted here is promised to be in the file.
         let told = path.with_extension("new");
         std::fs::write(&told, flushed.to_string()).unwrap();
         std::fs::rename(&told, path.with_extension("flushed")).unwrap();
@@ -46,7 +46,7 @@ fn spawn(path: &Path) -> Child {
         .unwrap()
 }
 
-/// Flushes that the process had told before it died.
+/// Flushes that the process had reported before it died.
 fn kill_after(path: &Path, time: Duration) -> u64 {
     let mut child = spawn(path);
     let told = path.with_extension("flushed");

@@ -167,7 +167,7 @@ fn samples_of_one_sampler_count_and_the_others_are_named() {
     assert!(unused > 0 && named as u64 == unused, "{named} of {unused}");
 }
 
-/// What JFR lost, and mutexes of native code; see `tests/java/RarelySeen.java`.
+/// What JFR dropped, and mutexes of native code; see `tests/java/RarelySeen.java`.
 #[test]
 fn losses_of_jfr_and_native_locks_are_read() {
     let scratch = Scratch::new();

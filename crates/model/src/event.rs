@@ -301,7 +301,7 @@ pub struct MonitorEnter {
 }
 
 /// See [`Event::MonitorEntered`]. In foreign recordings the only event of a
-/// blocked stretch.
+/// contention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct MonitorEntered {
     /// When the monitor was acquired.
@@ -346,9 +346,9 @@ pub struct MonitorExit {
     pub chain: ChainId,
     /// Index into the chain of the frame that holds the lock: 0 for a plain
     /// exit, deeper for a wait called below the method that acquired it.
-    pub holder_frame: u16,
+    pub owner_frame: u16,
     /// True where more than one frame could be the owner's.
-    pub holder_approximate: bool,
+    pub owner_approximate: bool,
     /// How it was released.
     pub cause: ExitCause,
 }
@@ -582,7 +582,7 @@ impl VirtualPinned {
 /// See [`Event::ShortParks`]: where the recording has a floor (the setting
 /// `park_floor`, in ns), a park that ends sooner has no [`ParkBegin`] and
 /// [`Park`] of its own; it is summed up here, once a second at most for each
-/// blocker and chain. Unparks are told one by one all the same.
+/// blocker and chain. Unparks are recorded one by one all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ShortParks {
     /// When the last of them ended.
@@ -613,7 +613,7 @@ pub enum SpentOn {
     Wait,
 }
 
-/// See [`Event::Spent`]: where nothing but pressure is recorded, stretches that
+/// See [`Event::Spent`]: where nothing but pressure is recorded, contentions that
 /// lie whole in one of its intervals are added up by their thread; where the
 /// recording has a minimum (the setting `min_duration`, in ns), contended enters
 /// that end sooner have no [`MonitorEnter`] and [`MonitorEntered`] of their own and
@@ -629,7 +629,7 @@ pub struct Spent {
     pub lock: LockId,
     /// The call chain of all of them, `NONE` where it was not taken.
     pub chain: ChainId,
-    /// What kind of stretches they are.
+    /// What kind of contentions they are.
     pub on: SpentOn,
     /// How many.
     pub count: u64,

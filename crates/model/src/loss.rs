@@ -26,7 +26,7 @@ pub enum Loss {
     /// An acquisition was seen to end whose beginning was not recorded.
     UnpairedEntered,
     /// A thread was blocked on a monitor before the recording began and still when
-    /// it ended; no event tells of it.
+    /// it ended; no event reports it.
     BlockedThroughout,
     /// Numbers missing in the order of a lock's events.
     SeqGap,
@@ -52,7 +52,7 @@ pub enum Loss {
     SampleUndecodable,
     /// The older frames of a sampled virtual thread were in the heap; its root is missing.
     SampleInHeap,
-    /// Which virtual thread a carrier ran could not be told; the sample counts for the carrier.
+    /// It was not known which virtual thread a carrier ran; the sample counts for the carrier.
     SampleUnattributed,
     /// A waiting thread ran while its stack was copied; the sample was discarded.
     SampleMoved,

@@ -46,9 +46,9 @@ pub enum Kind {
     Wall,
     /// An application's platform thread is alive.
     Alive,
-    /// The whole VM stood still.
+    /// The whole VM was stopped.
     Paused,
-    /// A sample of a lock's holder while somebody was blocked on it.
+    /// A sample of a lock's owner while somebody was blocked on it.
     Inside,
     /// Measured CPU time, without stolen time; the row's span is the interval.
     Ran,
@@ -91,9 +91,9 @@ pub enum How {
     /// Nothing to say.
     #[default]
     None,
-    /// The holder's own exit was recorded: thread and chain proven.
+    /// The owner's own exit was recorded: thread and chain proven.
     Exit,
-    /// The holder was seen to hold the lock; thread only.
+    /// The owner was seen to hold the lock; thread only.
     Seen,
     /// The recording names the previous owner only.
     Previous,
@@ -168,7 +168,7 @@ pub enum Aspect {
     OwnerMethod,
     /// The call chain of the frame that held the lock.
     OwnerChain,
-    /// What the holder was executing, up to the frame that held the lock.
+    /// What the owner was executing, up to the frame that held the lock.
     Inside,
     /// Number of the interval when the range is cut into equal ones.
     Time,
@@ -270,14 +270,14 @@ pub enum Query {
         by: Vec<Aspect>,
         /// Intervals of the range for `time`.
         intervals: u32,
-        /// Groups of each parent that are told, largest first.
+        /// Groups of each parent that are shown, largest first.
         limit: usize,
     },
     /// What each thread did, when.
     Lanes {
         /// The part looked at.
         scope: Scope,
-        /// Threads told, from this place in the order on.
+        /// Threads shown, from this place in the order on.
         first: usize,
         /// How many threads.
         count: usize,
@@ -302,7 +302,7 @@ pub enum Query {
         /// The thread, by its key.
         thread: String,
     },
-    /// What only an analysis of the whole recording can tell.
+    /// What only an analysis of the whole recording can say.
     Whole {
         /// Which recording.
         recording: usize,
@@ -361,7 +361,7 @@ pub struct Groups {
     pub stretches: Vec<u64>,
     /// The longest time that one stretch spent in it.
     pub max: Vec<u64>,
-    /// Part of the time in which the whole VM stood still.
+    /// Part of the time in which the whole VM was stopped.
     pub stopped: Vec<u64>,
     /// Part of the time whose owner frame is only approximately known.
     pub approximate: Vec<u64>,
@@ -453,17 +453,17 @@ pub struct Slice {
     pub start: u64,
     /// Length.
     pub span: u64,
-    /// The holder, or who ended the wait.
+    /// The owner, or who ended the wait.
     pub owner: u32,
     /// Its chain.
     pub chain: u32,
     /// How that is known.
     pub how: How,
-    /// Part of it in which the whole VM stood still.
+    /// Part of it in which the whole VM was stopped.
     pub stopped: u64,
     /// True where the owner's frame is only approximately known.
     pub approximate: bool,
-    /// True where the holder was probably not running for most of it.
+    /// True where the owner was probably not running for most of it.
     pub descheduled: bool,
 }
 
@@ -552,7 +552,7 @@ pub struct Facts {
     pub pid: u32,
     /// Main class and arguments.
     pub java_arguments: String,
-    /// Settings in force.
+    /// Active settings.
     pub settings: Vec<(String, String)>,
     /// Events read.
     pub events: u64,
@@ -599,11 +599,11 @@ pub struct Facts {
     pub waits: Vec<WaitPlace>,
     /// What the names of code in the verdict and the findings are names of.
     pub links: Vec<Link>,
-    /// What matters, dearest first.
+    /// What matters, most expensive first.
     pub findings: Vec<Finding>,
     /// What is missing.
     pub losses: Vec<Loss>,
-    /// Mechanisms that were not in force: name, why.
+    /// Mechanisms that were not active: name, why.
     pub degraded: Vec<(String, String)>,
     /// What is wrong with the file.
     pub problems: Vec<String>,

@@ -1,10 +1,10 @@
 //! A recording inside the page: names as JSON, the table as columns of
-//! variable-length integers, all packed by gzip and told in base64.
+//! variable-length integers, all packed by gzip and written in base64.
 //!
 //! Layout of the unpacked bytes: length of the JSON (4 bytes, little endian),
 //! the JSON ([`Embedded`]), then the columns in the order of [`COLUMNS`]. An
-//! integer is told in groups of seven bits, lowest first, the eighth bit set
-//! where more follow. Starts are told as differences (zigzag).
+//! integer is written in groups of seven bits, lowest first, the eighth bit set
+//! where more follow. Starts are written as differences (zigzag).
 
 use crate::contract::{Facts, Frame, Lock, Thread, Whole};
 use crate::recording::Recording;

@@ -7,7 +7,7 @@ use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, RowSum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
 use crate::{estimates, facts, links, whole};
-use headway_analysis::monitor::{self, Basis, HolderId, Holders, OwnerSample, Slice, Stretch, StretchSink};
+use headway_analysis::monitor::{self, Basis, Contention, ContentionSink, OwnerId, OwnerSample, OwnersById, Slice};
 use headway_analysis::park::statistics::{ParkTally, TallyOptions};
 use headway_analysis::park::{ParkWait, Synchronizer};
 use headway_analysis::steal::ThreadInterval;
@@ -45,8 +45,8 @@ struct Rows {
     measured: Measured,
     held_off: HeldOff,
     start: Option<TimeNs>,
-    /// By `HolderId::index`.
-    holders: Vec<Option<OwnerIds>>,
+    /// By `OwnerId::index`.
+    owners: Vec<Option<OwnerIds>>,
 }
 
 /// An owner, in the table's ids.
@@ -236,7 +236,7 @@ impl Rows {
     fn new(rows: usize, names: Names) -> Rows {
         let measured = Measured::new(MOST_INTERVALS);
         let held_off = HeldOff::new(MOST_HELD_OFF);
-        Rows { names, table: Table::new(rows), measured, held_off, start: None, holders: Vec::new() }
+        Rows { names, table: Table::new(rows), measured, held_off, start: None, owners: Vec::new() }
     }
 
     fn make_room(&mut self) {
@@ -290,7 +290,7 @@ impl Rows {
         );
     }
 
-    /// Of several that were told together the threads are not known.
+    /// Of several that were recorded together the threads are not known.
     fn transaction(&mut self, e: &Transaction) {
         let lock = self.names.named(&e.kind);
         if e.count == 1 {
@@ -334,21 +334,22 @@ fn kind_of(kind: monitor::Kind) -> Kind {
     }
 }
 
-impl StretchSink for Rows {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        let kind = kind_of(stretch.kind);
-        let origin = *self.start.get_or_insert(stretch.start);
+impl ContentionSink for Rows {
+    fn contention(&mut self, contention: &Contention<'_>) {
+        let kind = kind_of(contention.kind);
+        let origin = *self.start.get_or_insert(contention.start);
         let base = Row {
-            thread: self.names.thread(stretch.thread),
-            chain: self.names.chain(stretch.chain, 0),
-            lock: self.names.lock(stretch.lock),
+            thread: self.names.thread(contention.thread),
+            chain: self.names.chain(contention.chain, 0),
+            lock: self.names.lock(contention.lock),
             kind: kind as u8,
-            flags: if stretch.after_wait { AFTER_WAIT } else { 0 } | if stretch.in_flight { UNFINISHED } else { 0 },
+            flags: if contention.after_wait { AFTER_WAIT } else { 0 }
+                | if contention.in_flight { UNFINISHED } else { 0 },
             ..Row::default()
         };
-        let (names, holders) = (&mut self.names, &mut self.holders);
-        let slices = stretch.slices.iter().map(|slice| {
-            let OwnerIds { owner, owner_chain, flags } = owner_ids(slice.holder, stretch.holders, holders, names);
+        let (names, owners) = (&mut self.names, &mut self.owners);
+        let slices = contention.slices.iter().map(|slice| {
+            let OwnerIds { owner, owner_chain, flags } = owner_ids(slice.owner, contention.owners, owners, names);
             Row {
                 start: slice.start.since(origin).0,
                 span: slice.duration.0,
@@ -369,7 +370,7 @@ impl StretchSink for Rows {
         let origin = *self.start.get_or_insert(sum.start);
         let begin = sum.start.max(origin);
         let how = if sum.kind == monitor::Kind::Conditional { How::None } else { how(sum.basis) };
-        let OwnerIds { owner, owner_chain, flags } = owner_ids(sum.owner, owners, &mut self.holders, &mut self.names);
+        let OwnerIds { owner, owner_chain, flags } = owner_ids(sum.owner, owners, &mut self.owners, &mut self.names);
         let row = Row {
             owner,
             owner_chain,
@@ -412,12 +413,12 @@ impl StretchSink for Rows {
         self.table.add_sum(row, RowSum::of(sum.total_ns, sum.count, sum.mean_ns));
     }
 
-    fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
-        let kind = match stretch.kind {
+    fn owner_sample(&mut self, contention: &Contention<'_>, slice: &Slice, sample: &OwnerSample) {
+        let kind = match contention.kind {
             monitor::Kind::Monitor | monitor::Kind::Juc => Kind::Inside,
             _ => return,
         };
-        let holder = stretch.holders.get(slice.holder);
+        let owner = contention.owners.get(slice.owner);
         let inside = match sample.within {
             Some(end) => self.names.chain_up_to(sample.chain, end),
             None => 0,
@@ -430,16 +431,16 @@ impl StretchSink for Rows {
             _ => return,
         };
         let row = Row {
-            chain: self.names.chain(stretch.chain, 0),
-            lock: self.names.lock(stretch.lock),
-            owner: self.names.thread(holder.thread),
-            owner_chain: self.names.holder_chain(holder.chain, holder.frame),
+            chain: self.names.chain(contention.chain, 0),
+            lock: self.names.lock(contention.lock),
+            owner: self.names.thread(owner.thread),
+            owner_chain: self.names.owner_chain(owner.chain, owner.frame),
             inside,
             how: how as u8,
             ..Row::default()
         };
         // The time of the sample is what decides whether it lies in the slice.
-        self.sample(kind, stretch.thread, (sample.time, sample.weight), row);
+        self.sample(kind, contention.thread, (sample.time, sample.weight), row);
     }
 
     fn thread_interval(&mut self, e: &ThreadInterval) {
@@ -485,15 +486,15 @@ impl StretchSink for Rows {
 }
 
 /// An owner in the table's ids, looked up once.
-fn owner_ids(id: HolderId, of: &Holders, known: &mut Vec<Option<OwnerIds>>, names: &mut Names) -> OwnerIds {
+fn owner_ids(id: OwnerId, of: &OwnersById, known: &mut Vec<Option<OwnerIds>>, names: &mut Names) -> OwnerIds {
     if let Some(Some(ids)) = known.get(id.index()) {
         return *ids;
     }
-    let holder = of.get(id);
-    let approximate = holder.approximate || names.is_approximate(holder.chain, holder.frame);
+    let owner = of.get(id);
+    let approximate = owner.approximate || names.is_approximate(owner.chain, owner.frame);
     let ids = OwnerIds {
-        owner: names.thread(holder.thread),
-        owner_chain: names.holder_chain(holder.chain, holder.frame),
+        owner: names.thread(owner.thread),
+        owner_chain: names.owner_chain(owner.chain, owner.frame),
         flags: if approximate { APPROXIMATE } else { 0 },
     };
     if known.len() <= id.index() {

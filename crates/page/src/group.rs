@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Groups that are kept at most while adding up; beyond it new ones are not
-/// told apart any more, but the totals stay right.
+/// distinguished any more, but the totals stay right.
 const MOST: usize = 1 << 21;
 /// Places of children that are looked up without a hash.
 const MOST_PLACES: usize = 1 << 22;

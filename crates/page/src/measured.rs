@@ -1,11 +1,11 @@
 //! CPU time and off-CPU time of each thread, interval by interval, as rows; and which
-//! holders of locks were probably not running.
+//! owners of locks were probably not running.
 
 use crate::contract::{How, Kind};
 use crate::table::{Row, RowSum, Table, DESCHEDULED};
 use rustc_hash::FxHashMap;
 
-/// Part of a slice from which on its holder counts as not running.
+/// Part of a slice from which on its owner counts as not running.
 const MOSTLY: f64 = 0.5;
 
 /// An interval of one thread. Times count from the recording's start.
@@ -104,7 +104,7 @@ impl Measured {
         }
     }
 
-    /// Marks slices for most of which the holder was probably not running.
+    /// Marks slices for most of which the owner was probably not running.
     pub fn mark(&self, table: &mut Table) {
         if self.threads.is_empty() {
             return;
@@ -117,7 +117,7 @@ impl Measured {
         }
     }
 
-    /// How long the holder was probably ready but not running: in each interval
+    /// How long the owner was probably ready but not running: in each interval
     /// the part of its ready time that was off-CPU, but no more than that.
     fn off_cpu(&self, row: &Row) -> f64 {
         let Some(intervals) = self.threads.get(&row.owner) else { return 0.0 };
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_did_not_run_is_marked() {
+    fn a_owner_that_did_not_run_is_marked() {
         let mut measured = Measured::new(100);
         measured.add(1, interval(0, 80, 10));
         measured.add(1, interval(1, 20, 80));

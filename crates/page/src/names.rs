@@ -1,6 +1,6 @@
 //! What ids of the table stand for.
 //!
-//! The ids here are dense (0 is "unknown"), and what a reader cannot tell apart
+//! The ids here are dense (0 is "unknown"), and what a reader cannot distinguish
 //! has one id: chains that differ only in how their code was compiled, methods
 //! of the same readable name. Names come from the profiled program, so they are
 //! bounded in length here, once.
@@ -40,7 +40,7 @@ pub struct Names {
     methods: FxHashMap<MethodId, u32>,
     chains: Interned<Vec<u32>>,
     chain_ids: FxHashMap<(ChainId, u16), u32>,
-    holder_ids: FxHashMap<(ChainId, u16), u32>,
+    owner_ids: FxHashMap<(ChainId, u16), u32>,
     parts: FxHashMap<(ChainId, u16), u32>,
 }
 
@@ -84,7 +84,7 @@ impl Default for Names {
             methods: FxHashMap::default(),
             chains: Interned::new(Vec::new()),
             chain_ids: FxHashMap::default(),
-            holder_ids: FxHashMap::default(),
+            owner_ids: FxHashMap::default(),
             parts: FxHashMap::default(),
         }
     }
@@ -305,16 +305,16 @@ impl Names {
         id
     }
 
-    /// The id of a holder's chain: from the frame that holds the lock on, and
+    /// The id of an owner's chain: from the frame that holds the lock on, and
     /// from there the first that is not the machinery of waiting itself.
-    pub fn holder_chain(&mut self, chain: ChainId, from: u16) -> u32 {
-        if let Some(known) = self.holder_ids.get(&(chain, from)) {
+    pub fn owner_chain(&mut self, chain: ChainId, from: u16) -> u32 {
+        if let Some(known) = self.owner_ids.get(&(chain, from)) {
             return *known;
         }
         let whole = self.chain(chain, from);
         let skipped = self.machinery(whole);
         let id = if skipped == 0 { whole } else { self.chain(chain, from.saturating_add(skipped as u16)) };
-        self.holder_ids.insert((chain, from), id);
+        self.owner_ids.insert((chain, from), id);
         id
     }
 
@@ -369,7 +369,7 @@ impl Names {
         acting.map(|frame| frame.and_then(|frame| self.frames.get(frame as usize)).map_or(0, |f| f.method)).collect()
     }
 
-    /// Lets `source` tell the text of source lines, by file and method and line.
+    /// Lets `source` find the text of source lines, by file and method and line.
     pub fn add_sources(&mut self, mut source: impl FnMut(&str, &str, u32) -> Option<String>) {
         for frame in self.frames.iter_mut().filter(|frame| frame.line > 0 && !frame.file.is_empty()) {
             let method = self.texts.values.get(frame.method as usize).map_or("", String::as_str);

@@ -109,7 +109,7 @@ impl Recording {
         &self.names
     }
 
-    /// Lets `source` tell the text of source lines, by method, file and line.
+    /// Lets `source` find the text of source lines, by method, file and line.
     pub fn add_sources(&mut self, source: impl FnMut(&str, &str, u32) -> Option<String>) {
         self.names.add_sources(source);
     }
@@ -206,5 +206,5 @@ impl Recording {
 
 /// Intervals beyond which a picture has no pixels left.
 const MOST_INTERVALS: u32 = 4000;
-/// Lanes and stretches that one answer tells at most.
+/// Lanes and stretches that one answer has at most.
 const MOST_LANES: usize = 2000;

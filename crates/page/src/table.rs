@@ -23,7 +23,7 @@ pub const AFTER_WAIT: u8 = 4;
 pub const UNFINISHED: u8 = 8;
 /// The row stands for several stretches.
 pub const SUMMED: u8 = 16;
-/// The holder was probably ready, but not running, for most of the slice.
+/// The owner was probably ready, but not running, for most of the slice.
 pub const DESCHEDULED: u8 = 32;
 /// A sum by interval, thread, lock and kind.
 pub const TOTALS: u8 = 64;
@@ -37,7 +37,7 @@ pub struct Row {
     pub start: u64,
     /// Length.
     pub span: u64,
-    /// Part of it in which the whole VM stood still.
+    /// Part of it in which the whole VM was stopped.
     pub stopped: u64,
     /// The thread; 0 for pauses.
     pub thread: u32,
@@ -45,11 +45,11 @@ pub struct Row {
     pub chain: u32,
     /// The lock or blocker.
     pub lock: u32,
-    /// The holder, or who ended the wait.
+    /// The owner, or who ended the wait.
     pub owner: u32,
-    /// The holder's chain.
+    /// The owner's chain.
     pub owner_chain: u32,
-    /// What the holder was executing; for [`Kind::Inside`] only.
+    /// What the owner was executing; for [`Kind::Inside`] only.
     pub inside: u32,
     /// Place of what it stands for, for rows with [`SUMMED`].
     pub(crate) sum: u32,
@@ -189,7 +189,7 @@ impl Table {
                 return;
             }
         }
-        // Where nothing is alike adding up is in vain; once more for every event
+        // Where nothing is alike adding up saves nothing; once more for every event
         // it would take for ever.
         self.bound = self.bound.max(self.len() / 3 * 4);
     }

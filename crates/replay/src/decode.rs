@@ -50,7 +50,7 @@ pub struct Decoded {
     pub native: usize,
     /// Java frames, leaf first.
     pub frames: Vec<Shown>,
-    /// Frames whose methods could not be told.
+    /// Frames whose methods were not known.
     pub missing: usize,
     /// How it ended.
     pub end: FragmentEnd,

@@ -1,4 +1,4 @@
-//! Functions of the kernel, as far as it tells where they are.
+//! Functions of the kernel, as far as it says where they are.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

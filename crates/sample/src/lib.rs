@@ -4,7 +4,7 @@
 //! * [`perf`] lets the kernel copy stack and registers at every tick of a
 //!   thread's CPU clock, into a ring per thread.
 //! * [`timer`] does the same with a signal per tick, where that is denied.
-//! * [`generated`] reads generated code, to tell how a frame stands at an
+//! * [`generated`] reads generated code, to say how a frame stands at an
 //!   instruction in the middle of being built or taken down.
 //! * [`modules`] and [`native`] unwind and name native code, [`kernel`] names the
 //!   kernel's functions.

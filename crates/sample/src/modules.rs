@@ -39,7 +39,7 @@ impl Bytes {
         // SAFETY: the mapping is private and only read: its pages come back with
         // the file's content.
         let released = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
-        // Where the system refuses, memory stays in use, and nothing else is lost.
+        // Where the system refuses, memory stays in use, and nothing else happens.
         let _ = released;
     }
 }

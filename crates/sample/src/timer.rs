@@ -7,7 +7,7 @@
 //! A place is free, being written, or full. A handler takes a free one by an
 //! exchange and publishes it full (release); the reader takes full ones
 //! (acquire) and publishes them free. A handler looks at [`PROBES`] places and
-//! counts the sample as lost if none of them is free: it never waits.
+//! counts the sample as dropped if none of them is free: it never waits.
 //!
 //! Places and the handler stay until the process ends, so that a signal that
 //! was on its way when sampling stopped finds what it expects.
@@ -200,11 +200,11 @@ impl Drop for Timer {
     }
 }
 
-/// The handler in force, for as long as the value lives.
+/// The active handler, for as long as the value lives.
 pub struct Handler(());
 
 impl Handler {
-    /// Puts it in force.
+    /// Activates it.
     ///
     /// # Errors
     /// The signal is in use by somebody else (another profiler), or is already
@@ -240,7 +240,7 @@ impl Handler {
                 continue;
             }
             // SAFETY: full places are the reader's; there is one reader, the
-            // holder of the one `Handler`.
+            // owner of the one `Handler`.
             let copy = unsafe { &*place.copy.get() };
             let length = copy.length.min(STACK_BYTES);
             // SAFETY: the handler wrote this many bytes before it published.

@@ -1,6 +1,6 @@
 //! What the hot paths cost: `cargo run --release -p headway-signal --example cost [-- --json]`.
 //!
-//! Each figure is the median, with quartiles, over rounds of many calls on one
+//! Each number is the median, with quartiles, over rounds of many calls on one
 //! thread, in nanoseconds per call; the loop's own cost is included. "Cold" are single
 //! calls, each after 64 MB were written, more than the last level of cache holds; what
 //! reading the clock takes is not in them.
@@ -15,7 +15,7 @@ const ROUNDS: usize = 101;
 /// More than the last-level cache share of one core of the usual server.
 const EVICT_BYTES: usize = 64 << 20;
 
-/// Prints figures as text, or as a JSON list in the end.
+/// Prints numbers as text, or as a JSON list in the end.
 struct Figures {
     json: Option<Vec<String>>,
 }

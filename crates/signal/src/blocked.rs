@@ -19,13 +19,13 @@ use crate::sync::{const_fn, fence, AtomicU64, Ordering};
 /// What a thread is blocked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Blocked {
-    /// When the blocked stretch began, on the recording's clock.
+    /// When the contention began, on the recording's clock.
     pub start_ns: u64,
     /// The lock's id.
     pub lock: u64,
     /// The id of the contender's call chain.
     pub chain: u64,
-    /// What kind of stretch, never 0; the caller's numbering.
+    /// What kind of contention, never 0; the caller's numbering.
     pub kind: u64,
 }
 

@@ -9,14 +9,14 @@
 //!
 //! * Any thread looks up and inserts. Nothing waits: a thread whose exchange
 //!   fails has found another entry there, compares its key, and either uses that
-//!   entry (its own room in the arena is then lost until the next clear) or goes
+//!   entry (its own room in the arena is then wasted until the next clear) or goes
 //!   on to the next slot. The number of slots tried is bounded.
 //! * An entry is published before its finder resolves what the chain means, so
 //!   that a second finder gets the same id at once. The entry's user word is
 //!   theirs to agree on who resolves it and whether that is done.
 //! * Ids come from a counter that nothing sets back.
 //! * `clear` switches to the other half, if that is wiped; one thread at a time,
-//!   others are told no. The half that went out of use may still have readers:
+//!   others get a no. The half that went out of use may still have readers:
 //!   it is wiped two epochs of the [`Gate`] later, by whoever calls `maintain`
 //!   (the collector) or `clear`. While a preempted reader holds that up, the set
 //!   cannot be cleared again and new chains are refused once it is full.

@@ -14,7 +14,7 @@
 //!   version. Hence a binding that is seen was made by a thread that had the
 //!   entry pinned together with the current pinners: it names the right object.
 //! * `bind` says which lock it is. Of several pinners that do so at once the
-//!   first wins and the others are told its choice (they found the same object
+//!   first wins and the others get its choice (they found the same object
 //!   unnamed at the same time).
 //! * `find` reads: version before, address, version after.
 //! * New entries are put in at the head of their bucket only, by an exchange
@@ -27,7 +27,7 @@
 //!   so the links it follows stay what they are. `find` need not: it may stray
 //!   into another bucket by following an entry that was re-used meanwhile, and
 //!   then miss, but a bound entry that it finds is the right one, because the
-//!   version tells (an entry that is not yet in its bucket is never bound).
+//!   version reports (an entry that is not yet in its bucket is never bound).
 //!   After a miss it searches again inside the gate.
 //!
 //! Nobody waits: an exchange fails only because another thread's succeeded, and
@@ -116,7 +116,7 @@ enum Search {
     Found(u32, u64),
     /// There is none.
     Absent,
-    /// The bucket is too long to tell.
+    /// The bucket is too long to know.
     GivenUp,
 }
 
@@ -125,7 +125,7 @@ enum Pinning {
     Pinned(Pin),
     /// There is none.
     Absent,
-    /// It has as many pins as fit, or the bucket is too long to tell: then no
+    /// It has as many pins as fit, or the bucket is too long to know: then no
     /// second entry may be put in.
     Impossible,
 }
@@ -311,7 +311,7 @@ impl MonitorTable {
 
     /// Takes entries that nobody pins out of the table, until `enough` are free
     /// or on their way there, or until it has gone round once. Collector only;
-    /// another caller at the same time is told 0. Returns how many it took out.
+    /// another caller at the same time gets 0. Returns how many it took out.
     pub fn sweep(&self, enough: u64) -> u64 {
         if self.sweeping.swap(1, Ordering::Acquire) != 0 {
             return 0;

@@ -32,7 +32,7 @@ use crate::lock_table::LockSlot;
 use crate::region::Region;
 use crate::sync::{AtomicU64, Ordering};
 
-/// What is added to each moment, so that a sum that lacks one is told from one
+/// What is added to each moment, so that a sum that lacks one is distinguished from one
 /// that does not, however many are lacking.
 const EPOCH: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Bits of the state that hold the threads parked now; the parks are above.

@@ -25,7 +25,7 @@
 //!   threads ask at once. What is kept back changes between recordings only.
 //! * Nobody waits. A push tries again only if another push succeeded meanwhile.
 //!
-//! Chunks differ in size (8 to 24 KB unless told otherwise), so that threads
+//! Chunks differ in size (8 to 24 KB by default), so that threads
 //! that do the same thing at the same pace do not submit at the same moment.
 //! What describes a chunk lies apart from its data, so that memory which no
 //! thread has used yet is never touched.

@@ -211,7 +211,7 @@ impl ThreadBuffer {
         true
     }
 
-    /// What was refused since the last call; each refusal is told once.
+    /// What was refused since the last call; each refusal counts once.
     pub fn take_refusals(&self) -> Refusals {
         Refusals {
             full: self.refused_full.swap(0, Ordering::Relaxed),

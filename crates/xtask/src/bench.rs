@@ -5,7 +5,7 @@ use crate::process::{cargo, program, run};
 use crate::{products, Misuse, Problem};
 use std::process::Command;
 
-/// A benchmark, and what it tells.
+/// A benchmark, and what it measures.
 struct Benchmark {
     name: &'static str,
     tells: &'static str,

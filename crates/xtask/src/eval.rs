@@ -4,7 +4,7 @@
 //! it needs is built: the products, the programs (a Maven profile of their own,
 //! because of what they draw in; those that draw in most are modules of their
 //! own, built if they are asked for), and a Python with the libraries for
-//! figures and charts, in `build/`.
+//! numbers and charts, in `build/`.
 
 use crate::jdks::Jdks;
 use crate::process::{program, run, run_and_read, target_directory};

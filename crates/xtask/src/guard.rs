@@ -4,7 +4,7 @@
 //! Instructions are counted by callgrind, which runs the program in a simulated
 //! processor; allocations and bytes by `crates/guard` itself. Timed comparisons
 //! are for `./hw eval`. A cost that grew is a failure here and has to be mended,
-//! or meant: `--renew` writes the baseline anew, and the commit says why.
+//! or meant: `--renew` writes the baseline again, and the commit says why.
 
 mod baseline;
 

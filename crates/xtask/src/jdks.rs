@@ -49,7 +49,7 @@ impl Jdks {
         self.homes.iter().map(|(release, home)| (format!("HEADWAY_JDK{release}"), home))
     }
 
-    /// Tells a program where they are.
+    /// Where a program finds them.
     pub fn tell(&self, command: &mut Command) {
         command.envs(self.variables());
     }

@@ -1,7 +1,7 @@
 //! The page: built by npm before the command that holds it, and tested.
 //!
 //! What is installed is what `web/package-lock.json` says. The page is built
-//! anew when something below `web/` is newer than what was built.
+//! again when something below `web/` is newer than what was built.
 
 use crate::jdks::Jdks;
 use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read, target_directory};

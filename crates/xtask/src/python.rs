@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folder `build/NAME` with the packages that the file `requirements` names; they are
-/// fetched anew when it changes.
+/// fetched again when it changes.
 pub fn packages(name: &str, requirements: &str) -> Result<PathBuf, Problem> {
     fetched(name, requirements, None)
 }

@@ -252,7 +252,7 @@ fn loom_tests(_: &Jdks) -> Result<Tally, Problem> {
 fn python_tests(_: &Jdks) -> Result<Tally, Problem> {
     let mut total = Tally::default();
     for folder in python_folders()? {
-        // The evaluation's figures come from libraries, in a Python of its own.
+        // The evaluation's numbers come from libraries, in a Python of its own.
         let mut tests = if folder == "eval" { eval::python()? } else { program("python3") };
         tests.args(["-B", "-m", "unittest", "discover", "-s", &folder]);
         let (output, content) = run_and_read(&mut tests)?;

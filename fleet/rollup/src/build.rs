@@ -5,7 +5,7 @@ use crate::identity;
 use crate::minute::{Minute, Minutes, MINUTE_NS};
 use crate::names::Names;
 use crate::rows::{CpuMinute, Jvm, LoadMinute, Phase, Rolled};
-use headway_analysis::monitor::{Contention, Kind, OwnersById, Slice, StretchSink, Sum, Waited};
+use headway_analysis::monitor::{Contention, ContentionSink, Kind, OwnersById, Slice, Sum, Waited};
 use headway_analysis::park::ParkWait;
 use headway_analysis::{Analysis, Options, Report};
 use headway_jfr::{Problem, Reader};
@@ -347,8 +347,8 @@ impl Rows {
     }
 }
 
-impl StretchSink for Rows {
-    fn stretch(&mut self, contention: &Contention<'_>) {
+impl ContentionSink for Rows {
+    fn contention(&mut self, contention: &Contention<'_>) {
         let end = contention.start + contention.duration;
         let Some(from) = self.start.map(|start| start.max(contention.start)).filter(|from| *from < end) else { return };
         let first = self.minutes.of(from);

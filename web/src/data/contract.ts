@@ -126,7 +126,7 @@ by: Array<Aspect>,
  */
 intervals: number, 
 /**
- * Groups of each parent that are told, largest first.
+ * Groups of each parent that are shown, largest first.
  */
 limit: number, } | { "ask": "lanes", 
 /**
@@ -134,7 +134,7 @@ limit: number, } | { "ask": "lanes",
  */
 scope: Scope, 
 /**
- * Threads told, from this place in the order on.
+ * Threads shown, from this place in the order on.
  */
 first: number, 
 /**
@@ -237,7 +237,7 @@ stretches: Array<number>,
  */
 max: Array<number>, 
 /**
- * Part of the time in which the whole VM stood still.
+ * Part of the time in which the whole VM was stopped.
  */
 stopped: Array<number>, 
 /**
@@ -387,7 +387,7 @@ start: number,
  */
 span: number, 
 /**
- * The holder, or who ended the wait.
+ * The owner, or who ended the wait.
  */
 owner: number, 
 /**
@@ -399,7 +399,7 @@ chain: number,
  */
 how: How, 
 /**
- * Part of it in which the whole VM stood still.
+ * Part of it in which the whole VM was stopped.
  */
 stopped: number, 
 /**
@@ -407,7 +407,7 @@ stopped: number,
  */
 approximate: boolean, 
 /**
- * True where the holder was probably not running for most of it.
+ * True where the owner was probably not running for most of it.
  */
 descheduled: boolean, };
 
@@ -546,7 +546,7 @@ pid: number,
  */
 javaArguments: string, 
 /**
- * Settings in force.
+ * Active settings.
  */
 settings: Array<[string, string]>, 
 /**
@@ -624,7 +624,7 @@ waits: Array<WaitPlace>,
  */
 links: Array<Link>, 
 /**
- * What matters, dearest first.
+ * What matters, most expensive first.
  */
 findings: Array<Finding>, 
 /**
@@ -632,7 +632,7 @@ findings: Array<Finding>,
  */
 losses: Array<Loss>, 
 /**
- * Mechanisms that were not in force: name, why.
+ * Mechanisms that were not active: name, why.
  */
 degraded: Array<[string, string]>, 
 /**

@@ -1,4 +1,4 @@
-// Critical section pressure as the analysis of the whole recording tells it.
+// Critical section pressure as the analysis of the whole recording reports it.
 import type { LockPressure, Phase, Pressure } from "./contract";
 import type { Range } from "./intervals";
 import type { NameBook } from "./names";

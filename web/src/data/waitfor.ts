@@ -7,7 +7,7 @@ export interface Edge {
   total: number;
 }
 
-/** Who blocks whom; what nobody is blamed for is left out and told apart. */
+/** Who blocks whom; what nobody is blamed for is left out and distinguished. */
 export function edgesOf(groups: Groups): { edges: Edge[]; unblamed: number } {
   const edges: Edge[] = [];
   let unblamed = 0;
@@ -43,7 +43,7 @@ export function folded(edges: Edge[], most: number): { edges: Edge[]; folded: nu
 export interface Root {
   node: number;
   total: number;
-  /** The dearest chain of blocked ones that ends at it, the root last. */
+  /** The most expensive chain of blocked ones that ends at it, the root last. */
   chain: number[];
 }
 

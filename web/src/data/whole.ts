@@ -253,7 +253,7 @@ coveredNs: number,
  */
 refinedIntervals: number, 
 /**
- * False if the kernel does not tell how long threads wait for a CPU.
+ * False if the kernel does not say how long threads wait for a CPU.
  */
 runQueueKnown: boolean, 
 /**
@@ -402,7 +402,7 @@ name: string,
  */
 count: number, 
 /**
- * How many were never seen to end; in no other figure.
+ * How many were never seen to end; in no other number.
  */
 notEnded: number, 
 /**

@@ -143,7 +143,7 @@ function hasOnlyCpu({ stretches, contentions, waits, settings }: Facts): boolean
   return hasSamples && (leavesOutLocks(settings) || (contentions === 0 && waits.length === 0));
 }
 
-/** Pressure as the analysis of the whole recording tells it. */
+/** Pressure as the analysis of the whole recording reports it. */
 function usePressure(): OfLocks | null {
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
   return answers && answers[0].whole.pressure;

@@ -17,7 +17,7 @@ const features = tableFeatures({
 export interface Column<Row, Id extends string = string> {
   id: Id;
   title: string;
-  /** One sentence that explains the figure. */
+  /** One sentence that explains the number. */
   why: string;
   width: string;
   /** The width in a narrow window; null if there is no room for the column there. */

@@ -1,4 +1,4 @@
-// Okabe and Ito's colours, which people with any kind of colour vision can tell
+// Okabe and Ito's colours, which people with any kind of colour vision can report
 // apart; each state has the same one everywhere.
 import { KINDS, type Kind, type LedgerPart } from "../data/contract";
 import type { State } from "../data/states";
@@ -69,7 +69,7 @@ export function partFill(part: LedgerPart, counts: number[]): string {
   return `repeating-linear-gradient(${degrees}deg, ${a ?? COLOURS[first]} 0 4px, ${other ?? COLOURS[first]} 4px 8px)`;
 }
 
-/** For things that are told apart, not states. */
+/** For things that are distinguished, not states. */
 export const PALETTE = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;
 
 /** What kind of code a frame is. */

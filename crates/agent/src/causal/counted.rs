@@ -39,7 +39,7 @@ struct Wanted {
 enum Where {
     /// `com/acme/Shop`.
     Class(String),
-    /// Those of a source file: its name, and the package if it was told.
+    /// Those of a source file: its name, and the package if it was reported.
     File(String, Option<String>),
 }
 
@@ -57,7 +57,7 @@ impl Where {
     }
 }
 
-/// True if this is among the constants of a class file, as far as one can tell at
+/// True if this is among the constants of a class file, as far as is known at
 /// a glance.
 fn holds_text(bytes: &[u8], text: &str) -> bool {
     let mut constant = (text.len() as u16).to_be_bytes().to_vec();

@@ -37,7 +37,7 @@ const WARM_UP: (usize, usize) = (4, 16);
 const WARM_WITHIN: Duration = Duration::from_secs(5);
 /// The program is warm when these many windows differ by no more than this.
 const STEADY: (usize, f64) = (3, 0.1);
-/// Speedups that are tried unless told otherwise, in percent.
+/// Speedups that are tried by default, in percent.
 const SPEEDUPS: [u32; 4] = [25, 50, 75, 100];
 /// Candidates that are tried where no target is named.
 const CANDIDATES: usize = 8;

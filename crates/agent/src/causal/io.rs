@@ -388,7 +388,7 @@ impl Io {
     }
 
     /// Gives the imports back; those that stay replaced only hand calls on. The
-    /// next recording tries, and says why it cannot, anew.
+    /// next recording tries, and says why it cannot, again.
     pub fn remove(&self) -> Vec<InPlace> {
         self.is_hopeless.store(false, Ordering::Relaxed);
         let mut imports = self.imports.lock().unwrap_or_else(PoisonError::into_inner);

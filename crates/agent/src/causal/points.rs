@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Points that are told apart. Number 0 stands for all beyond.
+/// Points that are distinguished. Number 0 stands for all beyond.
 const POINTS: usize = 64;
 /// Counters of a point. `HeadwayProgress` knows it too.
 const STRIPES: usize = 16;

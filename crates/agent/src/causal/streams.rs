@@ -33,7 +33,7 @@ pub enum Direction {
 }
 
 /// What names a stream at both of its ends; `None` for what is no stream, or none
-/// whose other end could be told.
+/// whose other end was known.
 pub fn key_of(file: RawFd, direction: Direction) -> Option<u64> {
     // SAFETY: plain data that the kernel fills.
     let status = unsafe {
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(key(&near, Direction::Write), key(&far, Direction::Read));
         assert_eq!(key(&far, Direction::Write), key(&near, Direction::Read));
         assert_ne!(key(&near, Direction::Write), key(&near, Direction::Read));
-        // Who waits for connections has the key that who connects can tell.
+        // Who waits for connections has the key that the one who connects can compute.
         let port = listener.local_addr().unwrap().port();
         assert_eq!(key_of(listener.as_raw_fd(), Direction::Read), Some(key_of_port(port)));
         assert_eq!(key_of(listener.as_raw_fd(), Direction::Write), None);

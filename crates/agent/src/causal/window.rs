@@ -172,7 +172,7 @@ pub fn tell(agent: &Agent, window: &Experiment, start: TimeNs) {
         })
     };
     let mut events: Vec<Event> = window.visits.iter().map(event).collect();
-    // It waits among the samples; what finds no room there is lost as they are.
+    // It waits among the samples; what finds no room there is dropped as they are.
     let lost = agent.samples.push(&mut events);
     agent.losses.add(Loss::SampleLost, lost);
 }

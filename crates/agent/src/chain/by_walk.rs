@@ -1,12 +1,12 @@
 //! Chains by the agent's own walker: physical frames without decoding, looked
 //! up by their key, and decoded only when they are seen for the first time.
 
-use super::Holder;
+use super::OwnerFrame;
 use crate::definitions::Definitions;
 use crate::vm::Known;
 use headway_hotspot::method::Method;
 use headway_hotspot::{
-    decode, held_at, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, Memory,
+    decode, held_at, monitor_slots, owner_frames, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, Memory,
     MonitorSlot, RecordKind, Registers, WalkCache, WalkEnd,
 };
 use headway_model::{CallChain, Frame, FrameKind};
@@ -117,17 +117,18 @@ impl<'a> Walk<'a> {
 
     /// The frame that holds the monitor of `object`: the one that acquired it, if it was
     /// entered more than once.
-    pub fn holder(&self, places: &[MonitorSlot], object: Option<u64>) -> Holder {
+    pub fn owner_frame(&self, places: &[MonitorSlot], object: Option<u64>) -> OwnerFrame {
         let (layout, memory) = (&self.known.layout, &self.memory);
-        let found = object.and_then(|object| holders(layout, memory, &self.records(), places, object).last().copied());
+        let found =
+            object.and_then(|object| owner_frames(layout, memory, &self.records(), places, object).last().copied());
         let one_frame = places.first().filter(|first| places.iter().all(|p| p.frame == first.frame));
         let (frame, approximate) = match (found, one_frame, places.last()) {
             (Some(frame), ..) => (frame, false),
             (None, Some(only), _) => (only.frame, false),
             (None, None, Some(outermost)) => (outermost.frame, true),
-            (None, None, None) => return Holder::UNKNOWN,
+            (None, None, None) => return OwnerFrame::UNKNOWN,
         };
-        Holder { frame: u16::try_from(frame).unwrap_or(u16::MAX), approximate }
+        OwnerFrame { frame: u16::try_from(frame).unwrap_or(u16::MAX), approximate }
     }
 
     /// The frame nearest to the leaf that has a monitor.

@@ -96,7 +96,7 @@ impl FullDebugInfo {
         self.since.store(NONE, Ordering::Relaxed);
     }
 
-    /// What the decoder is told.
+    /// What the decoder gets.
     pub fn decode_options(&self) -> DecodeOptions {
         let since = u32::try_from(self.since.load(Ordering::Relaxed)).ok();
         DecodeOptions { non_safepoint_info_since: since }

@@ -18,7 +18,7 @@ use crate::locks::{self, Lock};
 use crate::mapping;
 use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
-use crate::state::{Holder, Scratch, Taken};
+use crate::state::{OwnerFrame, Scratch, Taken};
 use crate::threads::Slot;
 use crate::vm::{Known, SWITCHED_OFF};
 use by_walk::{From, Walk};
@@ -46,7 +46,7 @@ const SAMPLER_LANE: usize = 0;
 const CHAINS: &str = "chains";
 /// The word for the walker in `status` and `degraded`.
 const WALKER: &str = "walker";
-/// What is lost without it.
+/// What is missing without it.
 const WITHOUT_WALKER: &str =
     "stacks are taken with JVMTI GetStackTrace, which is slower, and owners have no call stack";
 
@@ -198,21 +198,21 @@ impl Chains {
 
     /// Which frame of the chain, just taken by [`Self::at_exit`], holds the
     /// monitor that the current thread releases by waiting on it.
-    pub fn holder(&self, core: &Core, slot: &Slot, chain: ChainId, monitor: u64) -> Holder {
+    pub fn owner_frame(&self, core: &Core, slot: &Slot, chain: ChainId, monitor: u64) -> OwnerFrame {
         let object = |known: &Known| headway_hotspot::monitor::object(&known.layout, &known.memory, monitor);
-        self.holder_of(core, slot, chain, object)
+        self.owner_frame_of(core, slot, chain, object)
     }
 
     /// The same for the object whose monitor it is, at a chain just taken.
-    pub fn holder_of(
+    pub fn owner_frame_of(
         &self,
         core: &Core,
         slot: &Slot,
         chain: ChainId,
         object: impl FnOnce(&Known) -> Option<u64>,
-    ) -> Holder {
-        let held = |walk: &Walk<'_>, places: &[MonitorSlot]| walk.holder(places, object(walk.known()));
-        self.with_places(core, slot, chain, held).unwrap_or(Holder::UNKNOWN)
+    ) -> OwnerFrame {
+        let held = |walk: &Walk<'_>, places: &[MonitorSlot]| walk.owner_frame(places, object(walk.known()));
+        self.with_places(core, slot, chain, held).unwrap_or(OwnerFrame::UNKNOWN)
     }
 
     /// The frame nearest to the leaf, of the chain just taken, that has a monitor; `None` if
@@ -260,7 +260,7 @@ impl Chains {
         let Some(mut scratch) = slot.scratch.borrow() else { return unwalkable() };
         let (previous, key) = scratch.of(side);
         let Some(walk) = Walk::of_current_thread(known, slot.vm_thread(), from, &mut previous.walk) else {
-            // A native thread has no chain; nothing was lost.
+            // A native thread has no chain; nothing was dropped.
             return if known.has_no_java_frames(slot.vm_thread()) { ChainId::NONE } else { unwalkable() };
         };
         // Read before the chain is looked up: if the set is cleared meanwhile, the
@@ -447,7 +447,7 @@ impl Chains {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
             let name: Arc<str> = find().unwrap_or_default().into();
-            // What no chain tells apart may be different places.
+            // What no chain distinguishes may be different places.
             if chain.is_some() {
                 self.site_names().insert(chain, name.clone());
             }

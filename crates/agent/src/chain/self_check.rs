@@ -59,7 +59,7 @@ impl SelfCheck {
     }
 
     /// Compares one chain. The difference is returned to whoever finds it first.
-    /// `are_versions` tells of two methods whether they are versions of one, from
+    /// `are_versions` says of two methods whether they are versions of one, from
     /// before and after a class was redefined: JVMTI names the newest, frames hold
     /// the one that they run.
     pub fn compare(

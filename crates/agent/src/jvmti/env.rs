@@ -402,7 +402,7 @@ impl Jvmti {
 
     fn deallocate(&self, memory: *mut u8) {
         if !memory.is_null() {
-            // A failure leaks; there is nobody to tell.
+            // A failure leaks; there is nobody to report it to.
             let _ = call!(self, 47, "Deallocate", fn(memory => *mut u8));
         }
     }

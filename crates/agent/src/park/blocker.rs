@@ -7,7 +7,7 @@
 //! Programs make blockers that live for one park (the waiters of a future, the
 //! latch of a request). Each class may have so many ids at once; further objects
 //! of it share one id, without an identity hash, so that a million of them cost
-//! no memory and their parks are not lost.
+//! no memory and their parks are not dropped.
 
 use crate::agent::{Agent, Observer};
 use crate::chain::LockEvent;
@@ -121,7 +121,7 @@ impl Blockers {
         found
     }
 
-    /// The blocker of any thread, and who owns it. `also` is told of the object,
+    /// The blocker of any thread, and who owns it. `also` is informed of the object,
     /// if it has an id, and whether it may have an owner.
     pub fn of_thread(
         &self,

@@ -328,7 +328,7 @@ fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let schedule = agent.sampling.at(time).filter(|_| !spends && !only_counts);
     let is_sampled = schedule.is_some();
     let is_thinned = current.is_thinned && schedule.is_some_and(|schedule| schedule.thins());
-    // Where each park is told, its number stands for it; else its time does.
+    // Where each park is recorded, its number stands for it; else its time does.
     let seq = match is_virtual {
         true if is_sampled => parks().next_unrecorded(),
         false if spends || only_counts || is_sampled => Seq(time.0),
@@ -583,7 +583,7 @@ pub struct Unparking {
 }
 
 /// A thread is about to be given its permit: number, time, and the mark that
-/// tells the target who it was. `None` if nothing is to be recorded.
+/// says who it was. `None` if nothing is to be recorded.
 #[inline]
 pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<Unparking> {
     // Who gives permits is no part of the statistics.

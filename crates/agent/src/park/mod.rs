@@ -113,7 +113,7 @@ impl Parks {
         Seq(self.unrecorded.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Parks shorter than this are summed up; zero if each is told.
+    /// Parks shorter than this are summed up; zero if each is recorded.
     #[inline]
     fn floor(&self) -> DurationNs {
         DurationNs(self.floor_ns.load(Ordering::Relaxed))
@@ -225,7 +225,7 @@ impl Parks {
         self.redirection.on_class_file(&agent.jvmti, name, bytes)
     }
 
-    /// Parks that go on and were not told yet, and sums of short ones: the
+    /// Parks that go on and were not recorded yet, and sums of short ones: the
     /// draining thread records them, where there is a floor. Begins that are not
     /// before the watermark wait: what their threads did before is not collected.
     pub fn collect(&self, agent: &Agent, watermark: TimeNs, take: &mut impl FnMut(Event)) {

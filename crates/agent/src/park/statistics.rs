@@ -172,7 +172,7 @@ impl LiveParks {
         report.ok_or_else(|| "the recording under way has no park statistics: it does not record parks".to_owned())
     }
 
-    /// Prints the statistics, if and where so told.
+    /// Prints the statistics, if and where that is asked for.
     pub fn print(&mut self) {
         let Some(to) = self.print_to.clone() else { return };
         let Ok(report) = self.report(Wish::default()) else { return };

@@ -1,6 +1,6 @@
 //! Platform threads that are parked already when a recording begins. Their parks
 //! begin with the recording: the VM says that they are parked, `Thread` on what,
-//! and JVMTI where. Of their ends nobody tells, because they lie in the VM's own
+//! and JVMTI where. Their ends are not reported, because they lie in the VM's own
 //! functions; so the first of these ends such a park:
 //!
 //! * its thread parks again or ends;
@@ -50,7 +50,7 @@ impl UnderWay {
         begin.time.max(TimeNs(seen))
     }
 
-    /// On the draining thread: tells the ends of parks that are over. Looks at
+    /// On the draining thread: reports the ends of parks that are over. Looks at
     /// `all`, or at those whose blocker has an owner.
     pub fn look(&self, agent: &Agent, all: bool, take: &mut impl FnMut(Event)) {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! Says that a phase began or ended: a line on stderr, or a command.
 //!
 //! The command is run by `/bin/sh -c` as the JVM's user, from the draining
-//! thread. What it is told stands in environment variables: no name of a lock
+//! thread. Its orders are in environment variables: no name of a lock
 //! or method ever becomes part of the shell's text. It inherits no files but
 //! standard input (`/dev/null`), output and error, and no blocked signals. One
 //! runs at a time; while it does, other phases are not announced but counted.

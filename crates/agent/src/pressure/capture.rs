@@ -3,8 +3,8 @@
 //! is taken, no monitor pinned, no owner read, no event appended, as long as
 //! nobody asks who leaves a lock.
 //!
-//! What goes on when the draining thread comes by it tells itself
-//! ([`begins`]), once; the thread then tells the end by an event.
+//! What goes on when the draining thread comes by it reports itself
+//! ([`begins`]), once; the thread then reports the end by an event.
 
 use crate::agent::{Agent, Observer};
 use crate::chain::LockEvent;
@@ -47,7 +47,7 @@ pub fn on_contended_entered(agent: &'static Agent, slot: &'static Slot, now: Tim
     true
 }
 
-/// Adds a stretch to what the thread has spent.
+/// Adds a contention to what the thread has spent.
 #[inline]
 pub fn spend(agent: &Agent, slot: &Slot, span: Span) {
     let send = |spent: &Spent| agent.append(slot, &Record::spent(spent));
@@ -104,7 +104,7 @@ pub fn sums(agent: &Agent, take: &mut impl FnMut(Event)) -> bool {
     all
 }
 
-/// Tells of the thread that has been blocked since before `watermark`. After its
+/// Reports the thread that has been blocked since before `watermark`. After its
 /// buffer was collected: what it did before is in there.
 pub fn begins(slot: &Slot, watermark: TimeNs) -> Option<Event> {
     let Begun { start, lock, chain, .. } = slot.enter.report(watermark)?;

@@ -24,7 +24,7 @@ pub fn find() -> Result<AsyncGetCallTrace, String> {
 /// Makes it work from now on.
 ///
 /// # Errors
-/// The VM does not tell of classes.
+/// The VM does not report classes.
 pub fn prepare(agent: &Agent, jni: Jni) -> Result<(), String> {
     for event in EVENTS {
         agent.jvmti.enable_event(event, true).map_err(|error| error.to_string())?;

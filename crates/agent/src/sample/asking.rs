@@ -226,7 +226,7 @@ pub enum Executor {
     Requester,
     /// The VM's thread, at a safepoint.
     VmThread,
-    /// It cannot be told.
+    /// It is not known.
     Unknown,
 }
 

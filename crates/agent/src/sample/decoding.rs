@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 const FORGET_CODE_AFTER: u64 = 4_096;
 /// Set in the first word of a native frame's key; no address of a program has it.
 const NATIVE: u64 = 1 << 62;
-/// Ends the key of a chain that the VM told; no other key ends like that.
+/// Ends the key of a chain that the VM reported; no other key ends like that.
 const TOLD: u64 = 1 << 61;
 
 /// A copy of a running thread's stack.
@@ -146,7 +146,7 @@ impl Decoding {
         })
     }
 
-    /// The chain of frames that the VM told.
+    /// The chain of frames that the VM reported.
     pub fn told(&mut self, calls: &[CallFrame], truncated: bool) -> ChainId {
         self.forget_what_changed();
         if calls.is_empty() {
@@ -175,7 +175,7 @@ impl Decoding {
         })
     }
 
-    /// A sample whose chain the VM told a signal's handler, or would not.
+    /// A sample whose chain the VM gave to a signal's handler, or would not.
     pub fn traced(&mut self, subject: &Subject, copied: &Copied<'_>, count: i32) -> Sample {
         let calls: Vec<CallFrame> = CallFrame::all(copied.stack).collect();
         if count < 0 {
@@ -241,7 +241,7 @@ impl Decoding {
         start == 0 && end < time.0
     }
 
-    /// A virtual thread that nobody has told of gets a name that does.
+    /// A virtual thread that was not announced gets a name that does.
     fn introduced(&self, id: ThreadId) -> ThreadId {
         if self.agent.virtuals.is_new(id) {
             self.agent.define_thread(ThreadDef {
@@ -260,7 +260,7 @@ impl Decoding {
     fn stands(&self, frame: &FrameRecord, fragment: &Fragment<'_>) -> bool {
         let start = fragment.registers.sp().unwrap_or(0);
         let Some(at) = frame.sp.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else { return false };
-        // The continuation's entry, which follows its oldest frame, is what tells
+        // The continuation's entry, which follows its oldest frame, is what reports
         // one virtual thread from another that runs the same code.
         let Some(copy) = fragment.stack.get(at..).and_then(|rest| rest.get(..STANDS.min(rest.len()))) else {
             return false;

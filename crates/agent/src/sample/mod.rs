@@ -7,7 +7,7 @@
 //! * [`plan`] decides how this recording samples.
 //! * `sampler` is the thread, `sources` what it takes copies from.
 //! * `decoding` makes chains of copies, `naming` names their frames.
-//! * `asking` asks the VM for stacks instead, [`agct`] has it tell a signal's
+//! * `asking` asks the VM for stacks instead, [`agct`] has it answer a signal's
 //!   handler: other engines, to compare with; `latency` is how long it took.
 //! * `waiting` samples threads that do not run, without waking them.
 //! * `owners` samples those that others wait for, by what `exchanged` knows of them.

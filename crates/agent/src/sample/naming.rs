@@ -84,7 +84,7 @@ impl Names {
         Frame { method, ..NATIVE }
     }
 
-    /// True if the kernel's functions can be told apart.
+    /// True if the kernel's functions can be distinguished.
     pub fn has_kernel(&mut self, lasting: &Lasting) -> bool {
         if self.kernel.is_none() {
             self.kernel = lasting.kernel();

@@ -11,7 +11,7 @@ use headway_sample::task;
 use headway_sample::timer::AsyncGetCallTrace;
 use std::io;
 
-/// CPU time between samples unless told otherwise: 10 ms cost 0.2 to 0.5 % of a
+/// CPU time between samples by default: 10 ms cost 0.2 to 0.5 % of a
 /// thread's time.
 pub const DEFAULT_INTERVAL_NS: u64 = 10_000_000;
 /// Bytes of stack copied; a ring has room for as many of them as ticks.

@@ -21,7 +21,7 @@ use std::time::Duration;
 const TURN: usize = 64;
 /// The same of a processor's.
 const SHARED_TURN: usize = 256;
-/// Most rings that one wait tells of; the others are told of by the next.
+/// Most rings that one wait reports; the next one reports the others.
 const TOLD: usize = 16;
 /// Where so many threads, and a quarter of all, have a deep stack, new ones begin so.
 const MANY_DEEP: usize = 4;
@@ -37,7 +37,7 @@ enum Means {
     Asked,
 }
 
-/// Tells which rings have something to be read.
+/// Says which rings have something to be read.
 struct Readiness(OwnedFd);
 
 impl Readiness {
@@ -51,7 +51,7 @@ impl Readiness {
         Ok(Readiness(unsafe { OwnedFd::from_raw_fd(epoll) }))
     }
 
-    /// Tells of this ring, too, until it is closed.
+    /// Reports this ring, too, until it is closed.
     fn watch(&self, ring: &Ring) -> io::Result<()> {
         let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
         let (epoll, ring) = (self.0.as_raw_fd(), ring.event().as_raw_fd());

@@ -167,7 +167,7 @@ impl Waiting {
                 self.agent.losses.add(Loss::SampleUnreadable, 1);
                 None
             }
-            // On a CPU all the while: it does not wait, and nothing is lost.
+            // On a CPU all the while: it does not wait, and nothing is dropped.
             _ if stand.state == WAITING_STATES[0] || !self.counts_moved => None,
             _ => {
                 self.agent.losses.add(Loss::SampleMoved, 1);

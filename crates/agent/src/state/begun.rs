@@ -8,16 +8,16 @@ const REPORTED: u64 = 1 << 63;
 
 /// Which frame of a chain holds the lock that a wait releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Holder {
+pub struct OwnerFrame {
     /// Index into the chain.
     pub frame: u16,
     /// True where more than one frame could be it.
     pub approximate: bool,
 }
 
-impl Holder {
+impl OwnerFrame {
     /// Any frame could be it; the leaf is named.
-    pub const UNKNOWN: Holder = Holder { frame: 0, approximate: true };
+    pub const UNKNOWN: OwnerFrame = OwnerFrame { frame: 0, approximate: true };
 }
 
 /// Something that began and has not ended: where and when.
@@ -47,7 +47,7 @@ pub struct Begun {
     /// A wait: its timeout in ns. A re-acquisition: who notified the waiter.
     pub argument: u64,
     /// A virtual thread's wait: the frame that holds the lock.
-    pub holder: Holder,
+    pub owner_frame: OwnerFrame,
     /// True once the draining thread recorded the begin.
     pub is_reported: bool,
 }
@@ -75,7 +75,7 @@ impl Pending {
             seq: Seq(self.seq.load(Ordering::Relaxed)),
             pin: self.pin.load(Ordering::Relaxed),
             argument: self.argument.load(Ordering::Relaxed),
-            holder: Holder::default(),
+            owner_frame: OwnerFrame::default(),
             is_reported: start & REPORTED != 0,
         })
     }

@@ -32,7 +32,7 @@ mod spans;
 mod thread_parks;
 mod transactions;
 
-pub use begun::{Begun, Holder, Pending};
+pub use begun::{Begun, OwnerFrame, Pending};
 pub use ended::{Ended, EndedThreads};
 pub use found::{Found, FoundThreads, IN_OBJECT_WAIT, PARKED};
 pub use found_blocked::{AllFoundBlocked, FoundBlocked};

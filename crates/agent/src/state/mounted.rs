@@ -1,6 +1,6 @@
 //! CPU time of virtual threads while they have transactions open. No kernel
 //! clock follows a virtual thread; its carriers' clocks do while it is mounted.
-//! So the VM's functions that mount and unmount tell when it came and went
+//! So the VM's functions that mount and unmount say when it came and went
 //! ([`hooks`](crate::hooks)), and what its carriers used in between is its own.
 //!
 //! A thread whose coming and going do not alternate was missed: it is forgotten,
@@ -46,7 +46,7 @@ struct Shard(Mutex<HashMap<ThreadId, Used>>);
 
 /// See the module.
 pub struct Mounted {
-    /// True while comings and goings are told.
+    /// True while comings and goings are recorded.
     is_told: AtomicBool,
     open: AtomicUsize,
     shards: [Shard; SHARDS],
@@ -63,7 +63,7 @@ impl Default for Mounted {
 }
 
 impl Mounted {
-    /// Says whether comings and goings are told; forgets what is there.
+    /// Says whether comings and goings are recorded; forgets what is there.
     pub fn set_told(&self, is_told: bool) {
         self.is_told.store(false, Ordering::SeqCst);
         for shard in &self.shards {

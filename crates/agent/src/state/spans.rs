@@ -1,15 +1,15 @@
 //! What a thread spends acquiring locks and parked, added up by the thread
-//! itself where nothing but pressure is recorded: a stretch then costs a few
+//! itself where nothing but pressure is recorded: a contention then costs a few
 //! words of the thread's own, and no event.
 //!
 //! # Protocol
-//! Stretches are added up that lie whole in one interval of pressure, by lock
+//! Contentions are added up that lie whole in one interval of pressure, by lock
 //! and interval, so that a sum says as much about its interval as they did. The
 //! thread adds, the draining thread takes; [`Exclusive`] lets one in at a time. The
-//! thread never waits: where it finds the other inside, its stretch goes alone.
+//! thread never waits: where it finds the other inside, its contention goes alone.
 //! It sends what it has no room for while it is inside, so that the draining
 //! thread, which takes the sums before it collects the buffers, finds each
-//! stretch in one or the other.
+//! contention in one or the other.
 
 use crate::exclusive::Exclusive;
 use headway_model::event::{Spent, SpentOn};
@@ -43,7 +43,7 @@ impl Grid {
     }
 }
 
-/// A stretch that is over.
+/// A contention that is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// When it began.
@@ -78,7 +78,7 @@ struct SpanSum {
 pub struct Spans(Exclusive<[SpanSum; KEPT]>);
 
 impl Spans {
-    /// Adds a stretch. What has no room is handed to `send`, now.
+    /// Adds a contention. What has no room is handed to `send`, now.
     #[inline]
     pub fn add(&self, span: Span, grid: &Grid, send: impl Fn(&Spent)) {
         if self.0.enter(|sums| add(sums, span, grid, &send)).is_none() {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_of_an_interval_become_one_and_what_reaches_over_its_edge_goes_alone() {
+    fn contentions_of_an_interval_become_one_and_what_reaches_over_its_edge_goes_alone() {
         let (spans, sent) = (Spans::default(), RefCell::<Vec<Spent>>::default());
         for span in [span(1010, 1020, 5), span(1030, 1100, 5), span(1090, 1110, 5), span(1120, 1121, 5)] {
             spans.add(span, &grid(), |spent: &Spent| sent.borrow_mut().push(*spent));

@@ -14,7 +14,7 @@ use headway_model::ThreadId;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, JNIEnv};
 use std::sync::{Mutex, PoisonError};
 
-/// Copies of the class, by class loader, that are told when to listen.
+/// Copies of the class, by class loader, that learn when to listen.
 const MAX_COPIES: usize = 64;
 
 /// The class, as the VM writes it.
@@ -46,7 +46,7 @@ extern "system" fn Java_io_headway_Headway_register(env: *mut JNIEnv, class: jcl
     false
 }
 
-/// `Headway.kind(name)`: the number of a kind, 0 if it cannot be told.
+/// `Headway.kind(name)`: the number of a kind, 0 if there is none.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_kind(env: *mut JNIEnv, _: jclass, name: jstring) -> jint {
     guarded(0, |agent| match jni::text(env, name) {
@@ -115,7 +115,7 @@ pub fn find_copies(agent: &Agent, jni: Jni) {
     }
 }
 
-/// Tells every copy of the class whether transactions are recorded.
+/// Lets every copy of the class know whether transactions are recorded.
 pub fn set_active(jni: Jni, active: bool) {
     let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
     copies.retain(|copy| set_active_in(jni, copy, active));

@@ -6,7 +6,7 @@
 
 use headway_model::{Dictionary, Event, ThreadId, TimeNs};
 
-/// Events that may wait. With more, order is what is lost.
+/// Events that may wait. With more, the order is given up.
 const MOST: usize = 65_536;
 
 /// See the module.

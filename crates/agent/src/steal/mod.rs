@@ -1,7 +1,7 @@
 //! Feature `steal`: what the environment takes from the program's threads.
 //!
 //! * [`sampler`]: on the draining thread, once an interval, reads what the
-//!   kernel tells of machine, threads and control group.
+//!   kernel says of machine, threads and control group.
 //! * `pending_intervals`: intervals that wait until the machine is looked at.
 //! * `tracked`: which threads are worth a look.
 //! * [`clocks`]: the kernel's clocks of threads and of the process.
@@ -143,13 +143,13 @@ impl Drained {
         }
     }
 
-    /// Tells what was held back: once a flush.
+    /// Says what was held back: once a flush.
     pub fn flush(&mut self, sink: &mut dyn FnMut(Event)) {
         self.pairing.flush(sink);
         self.count_losses();
     }
 
-    /// The recording ends: what is still open is told as far as it got.
+    /// The recording ends: what is still open is reported as far as it got.
     pub fn finish(&mut self, now: TimeNs, sink: &mut dyn FnMut(Event)) {
         self.agent.steal.ended.set_wanted(false);
         self.pairing.finish(now, sink);

@@ -2,7 +2,7 @@
 //! blocked, parked and waiting for meanwhile.
 //!
 //! Bounded: so many open at once (the oldest was forgotten most likely: of
-//! virtual threads nobody says that they end), nested so deeply, so many told one
+//! virtual threads nobody says that they end), nested so deeply, so many recorded one
 //! by one in a second. What goes beyond the last is added up by kind and length
 //! (rounded to 3 %), which keeps totals exact and percentiles nearly so.
 
@@ -16,9 +16,9 @@ use std::sync::Arc;
 const MAX_OPEN: usize = 65_536;
 /// Transactions of one thread inside each other.
 const MAX_DEPTH: usize = 64;
-/// Transactions told one by one between two flushes.
+/// Transactions recorded one by one between two flushes.
 const MAX_TOLD: usize = 1_000;
-/// Bits of a length that tell its class from the next.
+/// Bits of a length that distinguish its class from the next.
 const CLASS_BITS: u32 = 5;
 
 struct Open {
@@ -97,7 +97,7 @@ impl Pairing {
         }
     }
 
-    /// Adds a stretch of a thread to its open transactions, as far as it lies
+    /// Adds a contention of a thread to its open transactions, as far as it lies
     /// in them.
     fn add(
         &mut self,
@@ -151,7 +151,7 @@ impl Pairing {
     }
 
     /// What was begun inside of it and has not ended was forgotten. One that is
-    /// not open began before the recording, or was lost or forgotten.
+    /// not open began before the recording, or was dropped or forgotten.
     fn end(&mut self, point: &TransactionPoint, sink: &mut dyn FnMut(Event)) {
         let Some(mut open) = self.open.remove(&point.id) else { return };
         let thread = open.transaction.thread;
@@ -224,7 +224,7 @@ impl Pairing {
         sum.waited_ns += transaction.waited.0;
     }
 
-    /// Tells what was added up. Sorted, so that equal runs give equal recordings.
+    /// Says what was added up. Sorted, so that equal runs give equal recordings.
     pub fn flush(&mut self, sink: &mut dyn FnMut(Event)) {
         self.told = 0;
         let mut sums: Vec<(Class, TransactionSum)> = self.sums.drain().collect();
@@ -244,7 +244,7 @@ impl Pairing {
         }
     }
 
-    /// The recording ends: what is open is told as far as it got.
+    /// The recording ends: what is open is reported as far as it got.
     pub fn finish(&mut self, now: TimeNs, sink: &mut dyn FnMut(Event)) {
         self.flush(sink);
         for Open { transaction, .. } in std::mem::take(&mut self.open).into_values() {
@@ -254,7 +254,7 @@ impl Pairing {
         self.stacks.clear();
     }
 
-    /// What was lost since the last call.
+    /// What was dropped since the last call.
     pub fn take_losses(&mut self) -> [(Loss, u64); 2] {
         [
             (Loss::TransactionForgotten, std::mem::take(&mut self.forgotten)),

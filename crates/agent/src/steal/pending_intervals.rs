@@ -33,7 +33,7 @@ impl PendingIntervals {
         self.intervals.push((interval, events));
     }
 
-    /// Tells all. The machine, if it could be looked at, comes last in each
+    /// Reports all. The machine, if it could be looked at, comes last in each
     /// interval: it ends it.
     pub fn tell(&mut self, machine: Option<&Machine>, accounting: StealAccounting, out: &mut Vec<Event>) {
         let of = self.intervals.iter().map(|(interval, _)| interval.duration.0).sum::<u64>().max(1);

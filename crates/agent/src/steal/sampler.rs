@@ -1,4 +1,4 @@
-//! Once an interval: what the kernel tells of machine, threads and control
+//! Once an interval: what the kernel says of machine, threads and control
 //! group, as differences to the sample before.
 //!
 //! Which threads are looked at is decided in [`tracked`](super::tracked). Their
@@ -6,7 +6,7 @@
 //! wait is added up when it ends, and then the thread runs. So one that goes on
 //! for longer than an interval counts in the interval in which it ends.
 //!
-//! What the kernel tells of the machine is the costliest to read, and in ticks
+//! What the kernel says of the machine is the costliest to read, and in ticks
 //! of 10 ms. While hardly anything is stolen it is read once a second, and
 //! divided by time among the intervals since; these wait for it.
 
@@ -23,7 +23,7 @@ use headway_model::event::{StealAccounting, ThreadTime, Throttling};
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 use std::time::Duration;
 
-/// Time between samples unless told otherwise.
+/// Time between samples by default.
 pub const DEFAULT_INTERVAL_NS: u64 = 1_000_000_000;
 /// How often it is asked whether there are new threads that are not Java's.
 const NATIVE_EVERY_NS: u64 = 1_000_000_000;
@@ -85,7 +85,7 @@ impl<C: Clocks> Sampler<C> {
     pub fn new(root: Root, clocks: C, interval: Duration) -> Sampler<C> {
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
         let accounting = accounting::configured(&root);
-        // A machine whose control groups cannot be seen has no quota to tell of.
+        // A machine whose control groups cannot be seen has no quota.
         let group = ControlGroup::find(&root).ok().flatten();
         Sampler {
             machine_file: Machine::file(&root),
@@ -122,7 +122,7 @@ impl<C: Clocks> Sampler<C> {
 
     /// Takes a sample. The first only takes the readings to start from. `java`
     /// are all of Java's threads, if they are others than for the sample before.
-    /// What waits for the next look at the machine is not told yet, unless this
+    /// What waits for the next look at the machine is not reported yet, unless this
     /// `is_last`.
     pub fn sample(
         &mut self,
@@ -176,7 +176,7 @@ impl<C: Clocks> Sampler<C> {
     }
 
     /// Looks for threads of the VM itself: compilers, collectors. A Java thread is
-    /// listed by the kernel before the VM tells of it, so one counts only from
+    /// listed by the kernel before the VM reports it, so one counts only from
     /// the moment on at which it is found.
     fn natives(&mut self, now: TimeNs, out: &mut Vec<Event>) {
         let is_first = self.samples == 1;
@@ -254,7 +254,7 @@ pub(super) struct Interval {
     pub duration: DurationNs,
 }
 
-/// Tells what a thread used.
+/// Says what a thread used.
 pub(super) fn tell_thread(thread: ThreadId, ran: Ran, wait_known: bool, interval: Interval, out: &mut Vec<Event>) {
     out.push(Event::ThreadTime(ThreadTime {
         start: interval.start,
@@ -353,7 +353,7 @@ mod tests {
         fs::write(path, text).unwrap();
     }
 
-    /// Thread, CPU time and run-queue wait, of the events that tell them.
+    /// Thread, CPU time and run-queue wait, of the events that report them.
     fn times(events: &[Event]) -> Vec<(u64, u64, Option<u64>)> {
         let time = |event: &Event| match event {
             Event::ThreadTime(e) => Some((e.thread.0, e.cpu.0, e.run_queue.map(|wait| wait.0))),
@@ -518,7 +518,7 @@ mod tests {
             }
         }
         assert_eq!(told, 2, "every second");
-        // The thread, told in every interval, and the rest of the process.
+        // The thread, reported in every interval, and the rest of the process.
         assert_eq!(told_ns, 20 * 50_000_000 + 20 * 50_010_000 - 18 * 50_000_000);
     }
 

@@ -28,7 +28,7 @@ const UNEXPLAINED: u64 = 1_000;
 const LEAST_UNEXPLAINED_NS: u64 = 50_000;
 /// CPU time of a thread between its last reading and its end.
 const END_NS: i64 = 200_000;
-/// Looks in vain after which a thread counts as idle. The VM's own threads are
+/// Looks without effect after which a thread counts as idle. The VM's own threads are
 /// few, and wake up now and then.
 const IDLE_AFTER: u8 = 2;
 const NATIVE_IDLE_AFTER: u8 = 16;
@@ -184,7 +184,7 @@ impl<C: Clocks> Tracked<C> {
         self.samples += 1;
     }
 
-    /// Looks at the threads that are worth it, and tells what they used.
+    /// Looks at the threads that are worth it, and says what they used.
     pub fn look(&mut self, interval: Interval, watch: bool, out: &mut Vec<Event>) -> Vec<Ran> {
         let end = interval.start + interval.duration;
         let look = Look { interval, end, watch };
@@ -221,7 +221,7 @@ impl<C: Clocks> Tracked<C> {
     }
 
     /// The whole process, whatever became of its threads. What belongs to
-    /// intervals before was told with them.
+    /// intervals before was reported with them.
     fn tell_process(&mut self, used: Option<u64>, explained: u64, interval: Interval, out: &mut Vec<Event>) {
         let Some(used) = used else {
             self.told_since_ns += explained;
@@ -286,7 +286,7 @@ impl<C: Clocks> Tracked<C> {
         }
     }
 
-    /// Takes in the last readings of threads. Before Java's threads are told,
+    /// Takes in the last readings of threads. Before Java's threads are reported,
     /// which they are no more.
     pub fn ended(&mut self, ended: Vec<Ended>, interval: Interval, out: &mut Vec<Event>) {
         for last in ended {

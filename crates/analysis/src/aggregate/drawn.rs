@@ -2,7 +2,7 @@
 
 use super::{clip, Aggregate, Range};
 use crate::aspect::Aspect;
-use crate::monitor::{Slice, Stretch};
+use crate::monitor::{Contention, Slice};
 use crate::names::Names;
 use crate::sampled::{Draw, Drawn, PartOf, Strata, Within};
 use headway_model::schedule::Schedule;
@@ -30,7 +30,7 @@ impl Aggregate {
     /// Adds time for which an instant says who had the lock.
     pub(super) fn add_owner_drawn(&mut self, lock: u32, slice: &Slice, draw: &Draw, ns: f64) {
         let part = match slice.basis {
-            basis if basis.is_known() => PartOf::Owner(slice.holder.index() as u32),
+            basis if basis.is_known() => PartOf::Owner(slice.owner.index() as u32),
             basis if basis.is_hand_off() => PartOf::HandOff(lock),
             _ => PartOf::Unknown(lock),
         };
@@ -39,7 +39,7 @@ impl Aggregate {
     }
 
     /// A contention was added of which it is known at random instants who had the lock.
-    pub fn add_owners_drawn(&mut self, contention: &Stretch<'_>, schedule: &Schedule, range: Range) {
+    pub fn add_owners_drawn(&mut self, contention: &Contention<'_>, schedule: &Schedule, range: Range) {
         let Some(lock) = self.lock_ids.get(contention.lock) else { return };
         let exact = self.exact_levels(false);
         for slice in contention.slices {

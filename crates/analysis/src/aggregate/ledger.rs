@@ -1,5 +1,5 @@
 //! Who held one lock in the slices that its contenders share, added up from the
-//! first slice on: what a stretch had of each owner is then a difference of two
+//! first slice on: what a contention had of each owner is then a difference of two
 //! such sums, however many slices it has.
 
 use super::tree::Part;
@@ -7,7 +7,7 @@ use crate::monitor::coverage::{Coverage, Fit};
 use crate::monitor::{Shared, Slice};
 use std::collections::VecDeque;
 
-/// Owners told apart at most; where there are more, slices are walked one by one.
+/// Owners distinguished at most; where there are more, slices are walked one by one.
 const MOST_OWNERS: usize = 32;
 
 /// See the module.
@@ -25,7 +25,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Whether a stretch's shared slices can be added.
+    /// Whether a contention's shared slices can be added.
     pub fn fit(&self, shared: &Shared) -> Fit {
         match self.too_many {
             true => Fit::TooEarly,
@@ -52,7 +52,7 @@ impl Ledger {
     }
 
     /// Adds slices that fit, and hands out what each owner's tuple has of them.
-    /// `owner_of` tells the tuple of a slice's holder, and whether its frame is
+    /// `owner_of` gives the tuple of a slice's owner, and whether its frame is
     /// approximate.
     pub fn add(
         &mut self,
@@ -84,7 +84,7 @@ impl Ledger {
         self.too_many = self.owners.len() > MOST_OWNERS;
     }
 
-    /// Tells each slice and of how many stretches it was a part.
+    /// Hands over each slice and of how many contentions it was a part.
     pub fn settle(&mut self, told: impl FnMut(&Slice, u64)) {
         let forgotten = self.coverage.settle(told);
         self.before.drain(..forgotten * self.sums.len());
@@ -112,7 +112,7 @@ fn column(owner: u32, owners: &mut Vec<u32>, before: &mut VecDeque<u64>, sums: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::{Basis, HolderId, List};
+    use crate::monitor::{Basis, List, OwnerId};
     use headway_model::{DurationNs, TimeNs};
 
     /// Slices of the lengths 1, 2, 3, ... ns.
@@ -121,9 +121,9 @@ mod tests {
             start: TimeNs(n),
             duration: DurationNs(n + 1),
             stop_the_world: DurationNs::ZERO,
-            holder: HolderId::UNKNOWN,
+            owner: OwnerId::UNKNOWN,
             basis: Basis::Exit,
-            holder_blocked: false,
+            owner_blocked: false,
             stands_for: 1,
         };
         (0..count).map(slice).collect()

@@ -17,7 +17,7 @@ use crate::aspect::Aspect;
 use crate::by_id::Places;
 use crate::lock_groups::LockGroups;
 use crate::monitor::coverage::Fit;
-use crate::monitor::{Basis, HolderId, Holders, Kind, Shared, Slice, Stretch};
+use crate::monitor::{Basis, Contention, Kind, OwnerId, OwnersById, Shared, Slice};
 use crate::names::Names;
 use crate::numbering::Numbering;
 use crate::options::Options;
@@ -29,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tree::{contender_value, owner_value, NodeValue, Tree, Whole};
 
-/// The contender's side of a stretch.
+/// The contender's side of a contention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Side {
     pub kind: Kind,
@@ -55,14 +55,14 @@ struct SideCell {
 
 /// Totals of an owner.
 #[derive(Clone, Copy, Debug)]
-struct HolderCell {
+struct OwnerCell {
     tuple: u32,
     approximate: bool,
     has_chain: bool,
     total: u64,
 }
 
-/// Totals of one lock, in ns and stretches.
+/// Totals of one lock, in ns and contentions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LockTotals {
     pub lock: LockId,
@@ -138,10 +138,10 @@ type Tuple = SmallVec<[NodeValue; 2]>;
 const FEW: usize = 8;
 /// So many combinations of contender and owner are kept for who asks for estimates only, whose totals come from elsewhere.
 const MOST_ESTIMATED: usize = 1 << 15;
-/// Stands for a holder that has no cell yet.
+/// Stands for an owner that has no cell yet.
 const NO_TUPLE: u32 = u32::MAX;
 
-/// Totals of all stretches.
+/// Totals of all contentions.
 #[derive(Debug)]
 pub(crate) struct Aggregate {
     tree: Tree,
@@ -149,11 +149,11 @@ pub(crate) struct Aggregate {
     interval: Option<DurationNs>,
     only_estimates: bool,
     side_ids: Numbering,
-    /// The side asked for last: one stretch asks more than once.
+    /// The side asked for last: one contention asks more than once.
     latest_side: Option<(Side, u32)>,
     sides: Vec<SideCell>,
-    /// By `HolderId::index`.
-    holders: Vec<HolderCell>,
+    /// By `OwnerId::index`.
+    owner_cells: Vec<OwnerCell>,
     tuple_ids: Numbering,
     tuples: Vec<Tuple>,
     path_ids: FxHashMap<PathKey, u32>,
@@ -166,8 +166,8 @@ pub(crate) struct Aggregate {
     ledgers: Vec<Option<Box<Ledger>>>,
     /// Places of ledgers that have something to settle.
     unsettled: Vec<u32>,
-    stretches: u64,
-    /// Scratch: a stretch's parts by owner's tuple, and the tuples that have any.
+    contentions: u64,
+    /// Scratch: a contention's parts by owner's tuple, and the tuples that have any.
     by_owner: Vec<Part>,
     owners: Vec<u32>,
     /// Scratch: what owners' tuples have of shared slices.
@@ -192,7 +192,7 @@ impl Aggregate {
             side_ids: Numbering::default(),
             latest_side: None,
             sides: Vec::new(),
-            holders: Vec::new(),
+            owner_cells: Vec::new(),
             tuple_ids: Numbering::default(),
             tuples: Vec::new(),
             path_ids: FxHashMap::default(),
@@ -202,7 +202,7 @@ impl Aggregate {
             locks: Vec::new(),
             ledgers: Vec::new(),
             unsettled: Vec::new(),
-            stretches: 0,
+            contentions: 0,
             by_owner: Vec::new(),
             owners: Vec::new(),
             parts: Vec::new(),
@@ -215,9 +215,9 @@ impl Aggregate {
         }
     }
 
-    /// Stretches with time in the range.
-    pub fn stretches(&self) -> u64 {
-        self.stretches
+    /// Contentions with time in the range.
+    pub fn contentions(&self) -> u64 {
+        self.contentions
     }
 
     /// Counts contentions that are shorter than the minimum duration, and their time in the range.
@@ -226,30 +226,30 @@ impl Aggregate {
         self.blocked.below_minimum_ns += ns;
     }
 
-    /// Adds a stretch, as far as it lies in the range. Gives the time that this is,
+    /// Adds a contention, as far as it lies in the range. Gives the time that this is,
     /// and how much of it was a pause.
-    pub fn add(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names) -> (u64, u64) {
-        if range.clip(stretch.start, stretch.start + stretch.duration).is_none() {
+    pub fn add(&mut self, contention: &Contention<'_>, range: Range, names: &mut Names) -> (u64, u64) {
+        if range.clip(contention.start, contention.start + contention.duration).is_none() {
             return (0, 0);
         }
-        self.stretches += 1;
+        self.contentions += 1;
         let side = self.side(
             Side {
-                kind: stretch.kind,
-                lock: stretch.lock,
-                thread: stretch.thread,
-                chain: stretch.chain,
+                kind: contention.kind,
+                lock: contention.lock,
+                thread: contention.thread,
+                chain: contention.chain,
                 folded: false,
             },
             names,
         );
         let lock = self.sides[side as usize].lock;
-        let is_service = self.is_service(stretch.thread, side, names);
+        let is_service = self.is_service(contention.thread, side, names);
         let before = self.locks[lock as usize];
         let (total, others) = match is_service {
             // What they were blocked by is added up apart, so slices are walked.
-            true => (0, [stretch.slices, &[][..]]),
-            false => self.add_shared(stretch, lock, range, names),
+            true => (0, [contention.slices, &[][..]]),
+            false => self.add_shared(contention, lock, range, names),
         };
         let mut total = total;
         for slice in others.into_iter().flatten() {
@@ -257,13 +257,13 @@ impl Aggregate {
             total += part.duration;
             self.account(slice, lock, part, 1);
             if self.interval.is_some() {
-                self.add_by_interval(stretch, side, slice, range, names);
+                self.add_by_interval(contention, side, slice, range, names);
             } else {
-                self.add_to_owner(stretch.holders, slice.holder, part, names);
+                self.add_to_owner(contention.owners, slice.owner, part, names);
             }
         }
-        self.add_owners(stretch, side);
-        self.add_to_lock(stretch, side, total, names);
+        self.add_owners(contention, side);
+        self.add_to_lock(contention, side, total, names);
         let after = self.locks[lock as usize];
         if is_service {
             self.service.hand_over += after.hand_over - before.hand_over;
@@ -285,18 +285,18 @@ impl Aggregate {
         &self.service
     }
 
-    /// Adds the slices that the stretch shares with others, if they need not be
+    /// Adds the slices that the contention shares with others, if they need not be
     /// looked at one by one. Gives their time, and the slices that are left.
     fn add_shared<'s>(
         &mut self,
-        stretch: &Stretch<'s>,
+        contention: &Contention<'s>,
         lock: u32,
         range: Range,
         names: &mut Names,
     ) -> (u64, [&'s [Slice]; 2]) {
-        let whole = (0, [stretch.slices, &[]]);
-        let inside = range.from <= stretch.start && stretch.start + stretch.duration <= range.to;
-        let (Some((shared, slices)), others) = stretch.split() else { return whole };
+        let whole = (0, [contention.slices, &[]]);
+        let inside = range.from <= contention.start && contention.start + contention.duration <= range.to;
+        let (Some((shared, slices)), others) = contention.split() else { return whole };
         if !inside || self.interval.is_some() || slices.len() < FEW {
             return whole;
         }
@@ -309,9 +309,9 @@ impl Aggregate {
             self.unsettled.push(lock);
         }
         let mut parts = std::mem::take(&mut self.parts);
-        let holders = stretch.holders;
+        let owners = contention.owners;
         let owner_of = |slice: &Slice| {
-            let cell = self.holder(holders, slice.holder, names);
+            let cell = self.owner_cell(owners, slice.owner, names);
             (cell.tuple, cell.approximate)
         };
         ledger.add(&shared, slices, owner_of, |owner, part| parts.push((owner, part)));
@@ -349,7 +349,7 @@ impl Aggregate {
         }
     }
 
-    /// Accounts for the slices that stretches share: what they come to by right of
+    /// Accounts for the slices that contentions share: what they come to by right of
     /// owner is otherwise not known.
     pub fn settle(&mut self) {
         for lock in std::mem::take(&mut self.unsettled) {
@@ -359,10 +359,10 @@ impl Aggregate {
         }
     }
 
-    /// Adds a part to its owner's tuple first: a stretch has many slices, but
-    /// few owners that the breakdown tells apart.
-    fn add_to_owner(&mut self, holders: &Holders, holder: HolderId, part: Part, names: &mut Names) {
-        let cell = self.holder(holders, holder, names);
+    /// Adds a part to its owner's tuple first: a contention has many slices, but
+    /// few owners that the breakdown distinguishes.
+    fn add_to_owner(&mut self, owners: &OwnersById, owner: OwnerId, part: Part, names: &mut Names) {
+        let cell = self.owner_cell(owners, owner, names);
         let (running, paused) = part.split(cell.approximate);
         self.add_to_tuple(cell.tuple, running);
         if paused.duration > 0 {
@@ -386,17 +386,24 @@ impl Aggregate {
         sum.add(part);
     }
 
-    fn add_owners(&mut self, stretch: &Stretch<'_>, side: u32) {
+    fn add_owners(&mut self, contention: &Contention<'_>, side: u32) {
         let mut owners = std::mem::take(&mut self.owners);
         for owner in owners.drain(..) {
             let part = std::mem::take(&mut self.by_owner[owner as usize]);
             let key = PathKey { contender: self.sides[side as usize].tuple, owner, interval: 0 };
-            self.add_along(key, stretch.kind, part);
+            self.add_along(key, contention.kind, part);
         }
         self.owners = owners;
     }
 
-    fn add_by_interval(&mut self, stretch: &Stretch<'_>, side: u32, slice: &Slice, range: Range, names: &mut Names) {
+    fn add_by_interval(
+        &mut self,
+        contention: &Contention<'_>,
+        side: u32,
+        slice: &Slice,
+        range: Range,
+        names: &mut Names,
+    ) {
         let Some(length) = self.interval else { return };
         let Some((mut at, end)) = range.clip(slice.start, slice.start + slice.duration) else {
             return;
@@ -407,19 +414,19 @@ impl Aggregate {
             let piece = Range { from: at, to: next.min(end) };
             if let Some(part) = clip(slice, piece) {
                 let number = u32::try_from(number).unwrap_or(u32::MAX);
-                self.add_part(stretch, side, slice.holder, number, part, names);
+                self.add_part(contention, side, slice.owner, number, part, names);
             }
             at = piece.to;
         }
     }
 
-    /// Where a slice of a stretch that was added is found in the breakdown, for
+    /// Where a slice of a contention that was added is found in the breakdown, for
     /// [`Self::set_off_cpu`].
-    pub fn path_of(&self, stretch: &Stretch<'_>, slice: &Slice, range: Range) -> Option<u32> {
+    pub fn path_of(&self, contention: &Contention<'_>, slice: &Slice, range: Range) -> Option<u32> {
         if self.tree.by().is_empty() {
             return None;
         }
-        let Stretch { kind, lock, thread, chain, .. } = *stretch;
+        let Contention { kind, lock, thread, chain, .. } = *contention;
         let side = Side { kind, lock, thread, chain, folded: false };
         let latest = self.latest_side.filter(|(latest, _)| *latest == side).map(|(_, id)| id);
         let known = || self.find_side(&side).or_else(|| self.find_side(&folded_side(kind)));
@@ -428,13 +435,13 @@ impl Aggregate {
         let number = |length: DurationNs| u32::try_from(start.since(range.from).0 / length.0).unwrap_or(u32::MAX);
         let key = PathKey {
             contender: self.sides.get(side as usize)?.tuple,
-            owner: self.holders.get(slice.holder.index())?.tuple,
+            owner: self.owner_cells.get(slice.owner.index())?.tuple,
             interval: self.interval.map_or(0, number),
         };
         self.path_ids.get(&key).copied().or(self.folded_path)
     }
 
-    /// How long holders probably did not run, by path.
+    /// How long owners probably had no CPU, by path.
     pub fn set_off_cpu(&mut self, off_cpu: &FxHashMap<u32, f64>) {
         self.tree.clear_off_cpu();
         for (path, ns) in off_cpu {
@@ -445,19 +452,19 @@ impl Aggregate {
 
     fn add_part(
         &mut self,
-        stretch: &Stretch<'_>,
+        contention: &Contention<'_>,
         side: u32,
-        holder: HolderId,
+        id: OwnerId,
         interval: u32,
         part: Part,
         names: &mut Names,
     ) {
-        let cell = self.holder(stretch.holders, holder, names);
+        let cell = self.owner_cell(contention.owners, id, names);
         let (running, paused) = part.split(cell.approximate);
         let contender = self.sides[side as usize].tuple;
         for (owner, part) in [(cell.tuple, running), (self.paused_tuple(), paused)] {
             if part.duration > 0 {
-                self.add_along(PathKey { contender, owner, interval }, stretch.kind, part);
+                self.add_along(PathKey { contender, owner, interval }, contention.kind, part);
             }
         }
     }
@@ -472,11 +479,11 @@ impl Aggregate {
     fn add_along(&mut self, key: PathKey, kind: Kind, part: Part) {
         let path = self.path(key, kind) as usize;
         for node in &self.paths[path..path + self.tree.by().len()] {
-            self.tree.add(*node, self.stretches, part);
+            self.tree.add(*node, self.contentions, part);
         }
     }
 
-    /// Notes by what right the slice has its owner, in so many stretches with so
+    /// Notes by what right the slice has its owner, in so many contentions with so
     /// much time together.
     #[inline]
     fn account(&mut self, slice: &Slice, lock: u32, part: Part, times: u64) {
@@ -487,13 +494,13 @@ impl Aggregate {
         let lock = &mut self.locks[lock as usize];
         lock.paused += part.paused;
         match slice.basis {
-            // Told apart by the holder's chain, in `accounted`.
+            // Distinguished by the owner's chain, in `accounted`.
             Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner => {
-                let at = slice.holder.index();
-                if self.holders.len() <= at {
-                    self.holders.resize(at + 1, HolderCell::NEW);
+                let at = slice.owner.index();
+                if self.owner_cells.len() <= at {
+                    self.owner_cells.resize(at + 1, OwnerCell::NEW);
                 }
-                self.holders[at].total += ns;
+                self.owner_cells[at].total += ns;
             }
             Basis::HandOver | Basis::WakeUp => {
                 blocked.hand_off_ns += ns;
@@ -508,11 +515,11 @@ impl Aggregate {
         }
     }
 
-    fn add_to_lock(&mut self, stretch: &Stretch<'_>, side: u32, total: u64, names: &Names) {
+    fn add_to_lock(&mut self, contention: &Contention<'_>, side: u32, total: u64, names: &Names) {
         let when = |condition: bool| if condition { total } else { 0 };
         let cell = &mut self.sides[side as usize];
         cell.total += total;
-        let of_thread = || names.thread(stretch.thread).map(|def| def.is_virtual);
+        let of_thread = || names.thread(contention.thread).map(|def| def.is_virtual);
         if cell.is_virtual.is_none() || cell.side.folded {
             cell.is_virtual = of_thread();
         }
@@ -521,16 +528,16 @@ impl Aggregate {
         lock.total += total;
         lock.count += 1;
         lock.max = lock.max.max(total);
-        lock.after_wait += when(stretch.after_wait);
+        lock.after_wait += when(contention.after_wait);
         lock.in_virtual += when(is_virtual);
-        lock.is_juc |= stretch.kind == Kind::Juc;
+        lock.is_juc |= contention.kind == Kind::Juc;
         let blocked = &mut self.blocked;
         self.blocked_ns += total;
-        blocked.after_wait_ns += when(stretch.after_wait);
-        blocked.in_flight_ns += when(stretch.in_flight);
-        blocked.bounded_ns += when(stretch.bound);
+        blocked.after_wait_ns += when(contention.after_wait);
+        blocked.in_flight_ns += when(contention.in_flight);
+        blocked.bounded_ns += when(contention.bound);
         blocked.virtual_ns += when(is_virtual);
-        blocked.juc_ns += when(stretch.kind == Kind::Juc);
+        blocked.juc_ns += when(contention.kind == Kind::Juc);
         blocked.max_ns = blocked.max_ns.max(total);
     }
 
@@ -577,24 +584,24 @@ impl Aggregate {
         id
     }
 
-    fn holder(&mut self, holders: &Holders, id: HolderId, names: &mut Names) -> HolderCell {
+    fn owner_cell(&mut self, owners: &OwnersById, id: OwnerId, names: &mut Names) -> OwnerCell {
         let at = id.index();
-        if self.holders.len() <= at {
-            self.holders.resize(at + 1, HolderCell::NEW);
+        if self.owner_cells.len() <= at {
+            self.owner_cells.resize(at + 1, OwnerCell::NEW);
         }
-        if self.holders[at].tuple == NO_TUPLE {
-            let holder = holders.get(id);
+        if self.owner_cells[at].tuple == NO_TUPLE {
+            let owner = owners.get(id);
             let aspects = self.tree.by().iter().copied().filter(|aspect| aspect.is_of_owner());
-            let tuple = aspects.map(|aspect| owner_value(aspect, id, &holder, names)).collect();
+            let tuple = aspects.map(|aspect| owner_value(aspect, id, &owner, names)).collect();
             let tuple = self.tuple(tuple);
-            self.holders[at] = HolderCell {
+            self.owner_cells[at] = OwnerCell {
                 tuple,
-                approximate: holder.approximate || names.is_approximate(holder.chain, holder.frame),
-                has_chain: holder.chain.is_some(),
-                total: self.holders[at].total,
+                approximate: owner.approximate || names.is_approximate(owner.chain, owner.frame),
+                has_chain: owner.chain.is_some(),
+                total: self.owner_cells[at].total,
             };
         }
-        self.holders[at]
+        self.owner_cells[at]
     }
 
     /// Where the nodes of a pair of tuples begin in `paths`.
@@ -659,7 +666,7 @@ impl Aggregate {
     /// How the blocked time was accounted for.
     pub fn accounted(&self) -> BlockedTime {
         let mut blocked = self.blocked.clone();
-        for cell in &self.holders {
+        for cell in &self.owner_cells {
             match cell.has_chain {
                 true => blocked.owner_stack_ns += cell.total,
                 false => blocked.owner_thread_ns += cell.total,
@@ -669,9 +676,9 @@ impl Aggregate {
     }
 
     /// Time blocked on these locks by owners of which the thread is known, but no call stack.
-    pub fn without_chain(&self, owners: &Holders, locks: &FxHashSet<LockId>) -> u64 {
+    pub fn without_chain(&self, owners: &OwnersById, locks: &FxHashSet<LockId>) -> u64 {
         let of_these = owners.all().filter(|(_, owner)| !owner.chain.is_some() && locks.contains(&owner.lock));
-        of_these.filter_map(|(id, _)| self.holders.get(id.index())).map(|cell| cell.total).sum()
+        of_these.filter_map(|(id, _)| self.owner_cells.get(id.index())).map(|cell| cell.total).sum()
     }
 
     /// The breakdown that was asked for.
@@ -705,14 +712,14 @@ impl Aggregate {
         self.sides.iter().map(|cell| (&cell.side, cell.total))
     }
 
-    /// The time that a holder blocked others.
-    pub fn held_ns(&self, holder: HolderId) -> u64 {
-        self.holders.get(holder.index()).map_or(0, |cell| cell.total)
+    /// The time that an owner blocked others.
+    pub fn held_ns(&self, owner: OwnerId) -> u64 {
+        self.owner_cells.get(owner.index()).map_or(0, |cell| cell.total)
     }
 }
 
-impl HolderCell {
-    const NEW: HolderCell = HolderCell { tuple: NO_TUPLE, approximate: false, has_chain: false, total: 0 };
+impl OwnerCell {
+    const NEW: OwnerCell = OwnerCell { tuple: NO_TUPLE, approximate: false, has_chain: false, total: 0 };
 }
 
 fn folded_side(kind: Kind) -> Side {

@@ -1,4 +1,4 @@
-//! Stretches of which a recording has only the sum: they were shorter than the
+//! Contentions of which a recording has only the sum: they were shorter than the
 //! minimum that it was asked for, or no random instant lay in them.
 
 use super::{Aggregate, Part, PathKey, Range, Side};
@@ -24,7 +24,7 @@ impl Aggregate {
         let part = part_of(sum, from, to);
         let Sum { kind, lock, thread, chain, .. } = *sum;
         let side = self.side(Side { kind, lock, thread, chain, folded: false }, names);
-        let owner = self.holder(owners, sum.owner, names).tuple;
+        let owner = self.owner_cell(owners, sum.owner, names).tuple;
         let contender = self.sides[side as usize].tuple;
         let by_time = self.tree.by().iter().position(|by| *by == Aspect::Time).unwrap_or(usize::MAX);
         for (interval, from, to) in self.pieces(from, to, range) {
@@ -44,9 +44,9 @@ impl Aggregate {
             start: sum.time,
             duration: DurationNs(part.ns),
             stop_the_world: DurationNs::ZERO,
-            holder: sum.owner,
+            owner: sum.owner,
             basis: sum.basis,
-            holder_blocked: false,
+            owner_blocked: false,
             stands_for: 1,
         };
         let lock = self.sides[side as usize].lock;
@@ -93,7 +93,7 @@ impl Aggregate {
         let after_wait = if sum.after_wait { ns } else { 0 };
         lock.after_wait += after_wait;
         lock.is_juc |= sum.kind == Kind::Juc;
-        self.stretches += count;
+        self.contentions += count;
         self.blocked_ns += ns;
         let blocked = &mut self.blocked;
         blocked.virtual_ns += in_virtual;

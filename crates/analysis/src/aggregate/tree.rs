@@ -2,7 +2,7 @@
 
 use crate::aspect::Aspect;
 use crate::lock_groups::LockGroups;
-use crate::monitor::{Holder, HolderId, Kind};
+use crate::monitor::{Kind, Owner, OwnerId};
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::numbering::Numbering;
 use crate::report::{self, Row, FOLDED, MOST_TOLD, PAUSED, UNKNOWN};
@@ -51,21 +51,21 @@ pub(crate) fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) ->
 }
 
 /// The value of an aspect that is about who held the lock.
-pub(crate) fn owner_value(aspect: Aspect, id: HolderId, holder: &Holder, names: &mut Names) -> NodeValue {
+pub(crate) fn owner_value(aspect: Aspect, id: OwnerId, owner: &Owner, names: &mut Names) -> NodeValue {
     if id.is_folded() {
         return NodeValue::Folded;
     }
-    if holder.thread.is_none() {
+    if owner.thread.is_none() {
         return NodeValue::Unknown;
     }
     match aspect {
-        Aspect::OwnerThread => NodeValue::Thread(holder.thread),
-        Aspect::OwnerGroup => NodeValue::Text(names.group(holder.thread)),
+        Aspect::OwnerThread => NodeValue::Thread(owner.thread),
+        Aspect::OwnerGroup => NodeValue::Text(names.group(owner.thread)),
         Aspect::OwnerMethod => names
-            .holder_path(holder.chain, holder.frame)
+            .owner_path(owner.chain, owner.frame)
             .and_then(|path| names.acting_method(path))
             .map_or(NodeValue::Unknown, NodeValue::Method),
-        _ => names.holder_chain(holder.chain, holder.frame).map_or(NodeValue::Unknown, NodeValue::Path),
+        _ => names.owner_chain(owner.chain, owner.frame).map_or(NodeValue::Unknown, NodeValue::Path),
     }
 }
 
@@ -83,13 +83,13 @@ struct Node {
     total: u64,
     paused: u64,
     approximate: u64,
-    /// Time in which the holder probably did not run.
+    /// Time in which the owner probably did not run.
     off_cpu: f64,
     count: u64,
     max: u64,
-    /// The stretch counted last, and its time so far.
-    stretch: u64,
-    in_stretch: u64,
+    /// The contention counted last, and its time so far.
+    contention: u64,
+    in_contention: u64,
 }
 
 impl Node {
@@ -99,7 +99,7 @@ impl Node {
     }
 }
 
-/// Totals along a sequence of aspects, with exact counts of stretches.
+/// Totals along a sequence of aspects, with exact counts of contentions.
 #[derive(Debug)]
 pub(crate) struct Tree {
     by: Vec<Aspect>,
@@ -144,30 +144,30 @@ impl Tree {
             off_cpu: 0.0,
             count: 0,
             max: 0,
-            stretch: 0,
-            in_stretch: 0,
+            contention: 0,
+            in_contention: 0,
         });
         self.ids.add(&key, id);
         id
     }
 
-    /// Adds a part of the stretch with this number (counted from 1).
+    /// Adds a part of the contention with this number (counted from 1).
     #[inline]
-    pub fn add(&mut self, node: u32, stretch: u64, part: Part) {
+    pub fn add(&mut self, node: u32, contention: u64, part: Part) {
         let node = &mut self.nodes[node as usize];
         node.total += part.duration;
         node.paused += part.paused;
         node.approximate += part.approximate;
-        if node.stretch != stretch {
-            node.stretch = stretch;
-            node.in_stretch = 0;
+        if node.contention != contention {
+            node.contention = contention;
+            node.in_contention = 0;
             node.count += 1;
         }
-        node.in_stretch += part.duration;
-        node.max = node.max.max(node.in_stretch);
+        node.in_contention += part.duration;
+        node.max = node.max.max(node.in_contention);
     }
 
-    /// Adds so many stretches of which only the sum is known. The longest of them
+    /// Adds so many contentions of which only the sum is known. The longest of them
     /// was no shorter than their mean.
     pub fn add_sum(&mut self, node: u32, count: u64, ns: u64, mean_ns: u64) {
         let node = &mut self.nodes[node as usize];
@@ -176,12 +176,12 @@ impl Tree {
         node.max = node.max.max(mean_ns.min(ns));
     }
 
-    /// Nothing is known of holders that did not run.
+    /// Nothing is known of owners that did not run.
     pub fn clear_off_cpu(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.off_cpu = 0.0);
     }
 
-    /// Adds time in which a holder probably did not run.
+    /// Adds time in which an owner probably did not run.
     pub fn add_off_cpu(&mut self, node: u32, ns: f64) {
         self.nodes[node as usize].off_cpu += ns;
     }
@@ -202,7 +202,7 @@ impl Tree {
     }
 }
 
-/// A part of a stretch. All in nanoseconds.
+/// A part of a contention. All in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Part {
     pub duration: u64,
@@ -295,7 +295,7 @@ impl Rendering<'_> {
         rows
     }
 
-    /// What tells a row apart from its neighbours.
+    /// What distinguishes a row from its neighbours.
     fn value(&self, node: &Node) -> NodeValue {
         let by_name = self.tree.by[node.level as usize] == Aspect::LockName;
         match node.value {

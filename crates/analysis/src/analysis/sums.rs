@@ -3,7 +3,7 @@
 
 use super::Analysis;
 use crate::aggregate::Range;
-use crate::monitor::{Kind, StretchSink, Sum};
+use crate::monitor::{ContentionSink, Kind, Sum};
 use crate::park::{ParkWait, Synchronizer};
 use crate::sampled::{Drawn, Share};
 use crate::waits::Context;
@@ -14,7 +14,7 @@ use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 const ALWAYS: Range = Range { from: TimeNs(0), to: TimeNs(u64::MAX) };
 
 impl Analysis {
-    pub(super) fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn StretchSink) {
+    pub(super) fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn ContentionSink) {
         let Spent { time, thread, lock, chain, count, total, .. } = *spent;
         self.numbered = true;
         self.threads.acts(thread, time);
@@ -22,7 +22,7 @@ impl Analysis {
         self.add_or_keep(Sum::without_owner(Kind::Monitor, (lock, thread, chain), (start, time), count, total), also);
     }
 
-    pub(super) fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
+    pub(super) fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn ContentionSink) {
         let ShortParks { time, thread, blocker, chain, count, total } = *parks;
         self.numbered = true;
         self.threads.acts(thread, time);
@@ -49,7 +49,7 @@ impl Analysis {
     }
 
     /// Where a recording samples, a sum waits for what says where its time was spent.
-    fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
+    fn add_or_keep(&mut self, sum: Sum, also: &mut dyn ContentionSink) {
         let born = self.born(sum.thread);
         if let Some(sum) = self.sampled.keep(sum, born) {
             self.add_sum(&sum, None, also);
@@ -57,7 +57,7 @@ impl Analysis {
     }
 
     /// Adds what is known by now of contentions and waits that were only added up.
-    pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
+    pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn ContentionSink) {
         let (names, threads) = (&self.names, &self.threads);
         let died = |thread| threads.span(thread, ALWAYS).map_or(ALWAYS.to, |(_, died)| died);
         let shares = self.sampled.share_out(watermark, died, |lock| names.lock_class_text(lock).into());
@@ -65,7 +65,7 @@ impl Analysis {
     }
 
     /// At the end: what could not be shared out so far.
-    pub(super) fn share_out_rest(&mut self, also: &mut dyn StretchSink) {
+    pub(super) fn share_out_rest(&mut self, also: &mut dyn ContentionSink) {
         let names = &self.names;
         let shares = self.sampled.share_out_as_before(|lock| names.lock_class_text(lock).into());
         self.add_shares(shares, also);
@@ -74,9 +74,9 @@ impl Analysis {
         }
     }
 
-    fn add_shares(&mut self, shares: Vec<Share>, also: &mut dyn StretchSink) {
+    fn add_shares(&mut self, shares: Vec<Share>, also: &mut dyn ContentionSink) {
         for Share { mut sum, wait, drawn } in shares {
-            sum.owner = self.replays.monitors.holders_mut().as_owner_of(sum.lock, sum.owner);
+            sum.owner = self.replays.monitors.owners_mut().as_owner_of(sum.lock, sum.owner);
             // Sleep, input and output are no waits for anybody, and the breakdown has no Object.wait.
             if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
                 self.add_sum(&sum, Some(&drawn), also);
@@ -88,7 +88,7 @@ impl Analysis {
     }
 
     /// Adds waits of which the recording has only the sum, and which were like this one.
-    pub(super) fn add_waits_like(&mut self, wait: &ParkWait, sum: &Sum, also: &mut dyn StretchSink) {
+    pub(super) fn add_waits_like(&mut self, wait: &ParkWait, sum: &Sum, also: &mut dyn ContentionSink) {
         let is_service = self.names.thread(sum.thread).is_some_and(|def| def.is_service);
         let Some(sum) = &sum.within(self.range).filter(|_| !is_service && self.accepts(sum.thread)) else { return };
         if !wait.synchronizer.is_conditional() && wait.synchronizer != Synchronizer::Monitor {
@@ -113,7 +113,7 @@ impl Analysis {
 
     /// Contentions that were summed up where they were recorded. How long each was is
     /// not known: a minimum leaves them all out. A share of a sum has the instants of what it is like.
-    pub(super) fn add_sum(&mut self, sum: &Sum, drawn: Option<&Drawn>, also: &mut dyn StretchSink) {
+    pub(super) fn add_sum(&mut self, sum: &Sum, drawn: Option<&Drawn>, also: &mut dyn ContentionSink) {
         also.summed(sum, self.replays.monitors.owners_by_id());
         if !self.accepts(sum.thread) {
             return;

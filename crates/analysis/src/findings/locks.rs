@@ -10,7 +10,7 @@ use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, LockSplit, Quality};
 use crate::lock_groups::LockGroup;
-use crate::monitor::{Holder, HolderId, OpenContention};
+use crate::monitor::{OpenContention, Owner, OwnerId};
 use crate::names::{NameId, Names, PathId, BIN};
 use crate::report::{Evidence, Finding, FindingKind, FindingStack, Interval};
 use crate::sampled::{PartOf, Strata};
@@ -71,9 +71,9 @@ struct Group {
     hand_off: Estimated,
     /// Counted at the root of a chain of waiting.
     moved: u64,
-    owner_methods: FxHashMap<NameId, Owner>,
+    owner_methods: FxHashMap<NameId, Owned>,
     /// Owners whose chain is not known.
-    owner_threads: FxHashMap<ThreadId, Owner>,
+    owner_threads: FxHashMap<ThreadId, Owned>,
     owners: FxHashMap<ThreadId, u64>,
     contenders: FxHashMap<ThreadId, u64>,
     waiters_life: u64,
@@ -98,7 +98,7 @@ impl Estimated {
 
 /// What held the lock in one method, or as one thread.
 #[derive(Debug, Default)]
-struct Owner {
+struct Owned {
     total: u64,
     estimated: Estimated,
     paths: FxHashMap<PathId, u64>,
@@ -133,13 +133,13 @@ pub(super) fn find(
             group.add_contender(side, ns, names);
         }
     }
-    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
+    for (id, owner) in analysis.replays.monitors.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
-        if ns == 0 || holder.thread.is_none() {
+        if ns == 0 || owner.thread.is_none() {
             continue;
         }
-        if let Some(group) = place(holder.lock).and_then(|place| groups.get_mut(place)) {
-            group.add_owner((id, holder), ns, names);
+        if let Some(group) = place(owner.lock).and_then(|place| groups.get_mut(place)) {
+            group.add_owner((id, owner), ns, names);
         }
     }
     let matter = groups.into_iter().zip(matter).enumerate();
@@ -203,22 +203,22 @@ impl Group {
         *self.contender_paths.entry(path).or_default() += ns;
     }
 
-    fn add_owner(&mut self, (id, holder): (HolderId, &Holder), ns: u64, names: &mut Names) {
+    fn add_owner(&mut self, (id, owner): (OwnerId, &Owner), ns: u64, names: &mut Names) {
         let part = PartOf::Owner(id.index() as u32);
-        *self.owners.entry(holder.thread).or_default() += ns;
-        let path = names.holder_path(holder.chain, holder.frame);
+        *self.owners.entry(owner.thread).or_default() += ns;
+        let path = names.owner_path(owner.chain, owner.frame);
         let method = path.and_then(|path| names.acting_method(path));
         let (Some(path), Some(method)) = (path, method) else {
-            let owner = self.owner_threads.entry(holder.thread).or_default();
-            owner.total += ns;
-            owner.estimated.parts.push(part);
+            let owned = self.owner_threads.entry(owner.thread).or_default();
+            owned.total += ns;
+            owned.estimated.parts.push(part);
             return;
         };
-        let owner = self.owner_methods.entry(method).or_default();
-        owner.total += ns;
-        owner.estimated.parts.push(part);
-        *owner.paths.entry(path).or_default() += ns;
-        *owner.threads.entry(holder.thread).or_default() += ns;
+        let owned = self.owner_methods.entry(method).or_default();
+        owned.total += ns;
+        owned.estimated.parts.push(part);
+        *owned.paths.entry(path).or_default() += ns;
+        *owned.threads.entry(owner.thread).or_default() += ns;
     }
 
     /// Finds how far what is said of owners may be off.
@@ -472,7 +472,7 @@ impl Group {
         }
     }
 
-    fn dominant_text(&self, method: NameId, owner: &Owner, names: &Names) -> String {
+    fn dominant_text(&self, method: NameId, owner: &Owned, names: &Names) -> String {
         let paths = ranked(&owner.paths, |ns| *ns);
         let caller = paths.first().and_then(|(path, _)| called(**path, names));
         let by = by_threads(owner, names);
@@ -485,11 +485,11 @@ impl Group {
     }
 
     /// `8 threads owned it in turn: `Shop.sell` for 48 % of that time, `Shop.buy` for 20 %.`
-    fn shared_text(&self, methods: &[(&NameId, &Owner)], names: &Names) -> String {
-        let part = |owner: &Owner| share(owner.total, self.spoken_of());
+    fn shared_text(&self, methods: &[(&NameId, &Owned)], names: &Names) -> String {
+        let part = |owner: &Owned| share(owner.total, self.spoken_of());
         let owners = self.owned_it();
         let Some((first, rest)) = methods.split_first() else { return format!("{owners}.") };
-        let text = |owner: &Owner| self.part(owner.total, &owner.estimated);
+        let text = |owner: &Owned| self.part(owner.total, &owner.estimated);
         let unknown = self.unknown_part();
         if unknown >= DOMINATES {
             return format!(
@@ -634,7 +634,7 @@ impl Group {
     }
 }
 
-fn by_threads(owner: &Owner, names: &Names) -> String {
+fn by_threads(owner: &Owned, names: &Names) -> String {
     let threads = ranked(&owner.threads, |ns| *ns);
     let Some((first, ns)) = threads.first() else { return String::new() };
     if share(**ns, owner.total) >= STANDS_FOR_ALL {

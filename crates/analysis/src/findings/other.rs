@@ -1,5 +1,5 @@
 //! Findings about the recording itself, and what recordings of other makers
-//! can tell.
+//! can say.
 
 use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
@@ -12,7 +12,7 @@ use headway_model::{DurationNs, Loss};
 
 /// Pauses matter from this part of the time on.
 const PAUSED: f64 = 0.02;
-/// Lost events matter from this part of all events on.
+/// Dropped events matter from this part of all events on.
 const LOST: f64 = 0.001;
 /// Time in sleep, I/O or native code matters from this part of the active thread time on.
 const SPENT: f64 = 0.2;
@@ -24,7 +24,7 @@ const UNKNOWN_OWNERS: f64 = 0.2;
 /// The reason of so much is the one that is named.
 const MOST_OF_IT: f64 = 0.5;
 
-/// Losses and missing mechanisms that make figures doubtful.
+/// Losses and missing mechanisms that make numbers doubtful.
 pub(super) fn unreliable(report: &Report) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(lost_events(report));
@@ -180,7 +180,7 @@ pub(super) fn off_cpu(report: &Report) -> Option<Finding> {
 /// Parking that means waiting for a lock.
 pub(super) fn parks(report: &Report) -> Option<Finding> {
     if report.blocked.juc_ns > 0 {
-        // Told with the lock.
+        // Reported with the lock.
         return None;
     }
     let park = report.parks.iter().find(|park| park.is_lock)?;
@@ -211,7 +211,7 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
 }
 
 /// Threads that were blocked when the recording began and still in its end: nothing
-/// else tells of them.
+/// else reports them.
 pub(super) fn blocked_throughout(report: &Report) -> Option<Finding> {
     let threads = report.losses.get(Loss::BlockedThroughout.name()).copied().filter(|n| *n > 0)?;
     let were = if threads == 1 { "was" } else { "were" };

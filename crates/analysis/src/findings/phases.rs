@@ -23,7 +23,7 @@ const OF_ACTIVE: f64 = 0.01;
 const MORE: &str =
     "The recording has only sums (-e pressure). To see owners and waits, record with `-e lock,steal` (the \
                     default).";
-/// Phases told at most.
+/// Phases reported at most.
 const MOST: usize = 3;
 
 /// Phases that cost something and do not show in the totals, of locks without a

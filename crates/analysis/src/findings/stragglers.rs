@@ -22,7 +22,7 @@ const OF_LIFE: f64 = 0.02;
 const OF_WAITING: f64 = 0.5;
 /// One of a group is named from this part of what the group did on.
 const NEARLY_ALL: f64 = 0.9;
-/// Rounds from which a habit can be told.
+/// Rounds from which a habit is known.
 const ROUNDS: u64 = 3;
 /// What rounds are a part of, for those who end them.
 fn all_waited(rounds: &Rounds) -> &'static str {

@@ -1,4 +1,4 @@
-//! Findings about holders that were themselves blocked: what the root of such
+//! Findings about owners that were themselves blocked: what the root of such
 //! a chain explains.
 
 use super::locks::{ranked, short, OF_ACTIVE, OF_BLOCKED};
@@ -125,14 +125,14 @@ type Direct = FxHashMap<(LockId, Option<NameId>), FxHashMap<Option<PathId>, u64>
 
 fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> Direct {
     let mut direct = Direct::default();
-    for (id, holder) in analysis.replays.monitors.owners_by_id().all() {
+    for (id, owner) in analysis.replays.monitors.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
         if ns == 0 {
             continue;
         }
-        let path = analysis.names.holder_path(holder.chain, holder.frame);
+        let path = analysis.names.owner_path(owner.chain, owner.frame);
         let method = path.and_then(|path| analysis.names.acting_method(path));
-        let of_method = direct.entry((grounds.first(holder.lock), method)).or_default();
+        let of_method = direct.entry((grounds.first(owner.lock), method)).or_default();
         *of_method.entry(path).or_default() += ns;
     }
     direct

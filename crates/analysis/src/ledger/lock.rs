@@ -36,7 +36,7 @@ pub(crate) struct LockSplit {
 }
 
 impl LockSplit {
-    /// The parts of one lock's time. `through` tells for how long owners of a lock
+    /// The parts of one lock's time. `through` says for how long owners of a lock
     /// were themselves blocked, `did` what else owners did.
     pub fn of(
         totals: &LockTotals,

@@ -69,7 +69,7 @@ pub enum EntryKind {
     WaitWork,
     /// Waiting for time to pass: sleep, poll.
     WaitTime,
-    /// Input or output, where events tell of it.
+    /// Input or output, where events report it.
     Io,
     /// Off the CPU without an event that says why: sleep, input or output, native
     /// code.

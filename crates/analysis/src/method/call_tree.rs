@@ -46,7 +46,7 @@ pub struct Context {
     pub parent: u32,
     /// Index of the method, for [`CallTree::method`].
     pub method: u32,
-    /// Line of the method's code; 0 where lines are not told apart.
+    /// Line of the method's code; 0 where lines are not distinguished.
     pub line: u32,
     /// What kind of code it ran in when it was last seen.
     pub kind: FrameKind,
@@ -105,7 +105,7 @@ impl CallTree {
         self.contexts.first().map_or(Weight::default(), |root| root.total)
     }
 
-    /// The unit in which weights are best told: time, unless the samples do not
+    /// The unit in which weights are best reported: time, unless the samples do not
     /// say what time they stand for.
     pub fn unit(&self) -> Unit {
         match self.total() {
@@ -156,7 +156,7 @@ impl CallTree {
         path
     }
 
-    /// `pkg.Class.method`, with `:line` where lines are told apart.
+    /// `pkg.Class.method`, with `:line` where lines are distinguished.
     pub fn text(&self, context: u32) -> String {
         let Some(context) = self.context(context) else { return String::new() };
         let name = self.method(context.method).name;

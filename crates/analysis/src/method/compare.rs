@@ -1,6 +1,6 @@
 //! How alike two trees of calling contexts are, and where they differ.
 //!
-//! Both figures are those of Zhuang et al. (Accurate, efficient, and adaptive
+//! Both numbers are those of Zhuang et al. (Accurate, efficient, and adaptive
 //! calling context profiling, PLDI 2006), as Hofer's thesis defines them
 //! (section 3.4.2): contexts of two trees are equivalent if they are the same
 //! method and their callers are equivalent; the weight of an edge is the weight
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// by default: the threshold of the literature.
 pub const HOT_EDGE_THRESHOLD: f64 = 0.1;
 
-/// How alike two trees are. All figures are fractions, 0 to 1.
+/// How alike two trees are. All numbers are fractions, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {

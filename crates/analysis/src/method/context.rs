@@ -25,7 +25,7 @@ pub(crate) const ROOT: u32 = 0;
 /// What leads from a context to one below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
-    /// A call; the line is 0 where lines are not told apart.
+    /// A call; the line is 0 where lines are not distinguished.
     Call(NameId, u32),
     /// Everything below is of this thread.
     Thread(ThreadId),
@@ -66,7 +66,7 @@ pub(crate) struct ContextTree<const LANES: usize> {
 }
 
 impl<const LANES: usize> ContextTree<LANES> {
-    /// A tree of at most `bound` contexts; `lines` tells calls from different
+    /// A tree of at most `bound` contexts; `lines` distinguishes calls from different
     /// lines apart.
     pub fn new(bound: usize, lines: bool) -> ContextTree<LANES> {
         let root =
@@ -149,7 +149,7 @@ impl<const LANES: usize> ContextTree<LANES> {
     }
 
     /// The contexts that have a weight in one of the lanes, or lead to such,
-    /// with readable names. The second part tells where each context went.
+    /// with readable names. The second part says where each context went.
     pub fn to_call_tree(&self, lanes: &[usize], names: &Names) -> (CallTree, Vec<u32>) {
         let own: Vec<Weight> = self.nodes.iter().map(|node| sum(&node.own, lanes)).collect();
         let mut wanted: Vec<bool> = own.iter().map(|own| !own.is_zero()).collect();

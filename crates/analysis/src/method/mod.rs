@@ -3,7 +3,7 @@
 //! * [`CallTree`]: calling contexts with weights; flat totals, callers, hot
 //!   contexts.
 //! * [`Profiler`] makes one from a recording's samples (CPU or wall-clock time)
-//!   or from blocked stretches (by contender or by owner), as [`Profile`].
+//!   or from contentions (by contender or by owner), as [`Profile`].
 //! * [`Comparison`]: two trees side by side, degree of overlap and hot-edge
 //!   coverage.
 //!

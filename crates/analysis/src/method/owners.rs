@@ -1,6 +1,6 @@
 //! What the owner of a contended lock executed while others waited for it.
 //!
-//! Samples are kept per thread for a while. When a blocked stretch is complete,
+//! Samples are kept per thread for a while. When a contention is complete,
 //! the samples that its owners' threads have in the owners' slices are looked
 //! up, and their stacks, cut at the frame that held the lock, are weighed. A
 //! sample counts once for every thread that was blocked at that moment, so that
@@ -22,7 +22,7 @@ use super::sample_report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
 use crate::aggregate::{share, Range};
-use crate::monitor::{Holder, Kind, OwnerSample, Slice, Stretch, StretchSink};
+use crate::monitor::{Contention, ContentionSink, Kind, Owner, OwnerSample, Slice};
 use crate::names::{NameId, Names};
 use crate::report::UNKNOWN;
 use headway_model::event::{Sample, SampleState};
@@ -86,9 +86,9 @@ pub(crate) struct Owners {
     /// Lock, method that held it, line in it, and so on to the leaf.
     tree: ContextTree<LANES>,
     sites: FxHashMap<u32, Site>,
-    places: FxHashMap<(Holder, ChainId), Place>,
+    places: FxHashMap<(Owner, ChainId), Place>,
     has_runnable: bool,
-    /// Samples given up before their thread's stretches were known.
+    /// Samples given up before their thread's contentions were known.
     pub dropped: u64,
 }
 
@@ -114,7 +114,7 @@ impl Owners {
         self.tree.folded
     }
 
-    /// Keeps a park of a virtual thread for the stretches to come. Once more when it is over.
+    /// Keeps a park of a virtual thread for the contentions to come. Once more when it is over.
     pub fn rest(&mut self, thread: ThreadId, rest: Rest) {
         self.rests.add(thread, rest);
     }
@@ -125,7 +125,7 @@ impl Owners {
         self.idle_ns.get(&lock).copied().unwrap_or(0)
     }
 
-    /// Keeps a sample for the stretches to come.
+    /// Keeps a sample for the contentions to come.
     pub fn sample(&mut self, sample: &Sample) {
         self.has_runnable |= sample.state == SampleState::Runnable;
         if self.kept >= self.bound {
@@ -163,15 +163,21 @@ impl Owners {
         self.kept = kept;
     }
 
-    /// Looks up what the owners did during a blocked stretch, and shows it to `also`.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names, also: &mut dyn StretchSink) {
-        if (self.recent.is_empty() && self.rests.is_empty()) || stretch.kind == Kind::Conditional {
+    /// Looks up what the owners did during a contention, and shows it to `also`.
+    pub fn contention(
+        &mut self,
+        contention: &Contention<'_>,
+        range: Range,
+        names: &mut Names,
+        also: &mut dyn ContentionSink,
+    ) {
+        if (self.recent.is_empty() && self.rests.is_empty()) || contention.kind == Kind::Conditional {
             return;
         }
-        for slice in stretch.slices {
-            let holder = stretch.holders.get(slice.holder);
-            if holder.thread.is_some() && !slice.holder.is_folded() {
-                self.slice(slice, holder, range, names, &mut |sample| also.owner_sample(stretch, slice, sample));
+        for slice in contention.slices {
+            let owner = contention.owners.get(slice.owner);
+            if owner.thread.is_some() && !slice.owner.is_folded() {
+                self.slice(slice, owner, range, names, &mut |sample| also.owner_sample(contention, slice, sample));
             }
         }
     }
@@ -179,22 +185,22 @@ impl Owners {
     fn slice(
         &mut self,
         slice: &Slice,
-        holder: Holder,
+        owner: Owner,
         range: Range,
         names: &mut Names,
         show: &mut dyn FnMut(&OwnerSample),
     ) {
         let Some((from, to)) = range.clip(slice.start, slice.start + slice.duration) else { return };
-        let site = self.site(holder, names);
+        let site = self.site(owner, names);
         if slice.is_drawn() {
             return; // others had the lock in it, too
         }
-        let rests = self.rests.within(holder.thread, from, to);
+        let rests = self.rests.within(owner.thread, from, to);
         for rest in &rests {
-            self.rested(site, (slice, holder), rest, names, show);
+            self.rested(site, (slice, owner), rest, names, show);
         }
-        let owner = holder.thread;
-        let Some(samples) = self.recent.get(&owner) else { return };
+        let thread = owner.thread;
+        let Some(samples) = self.recent.get(&thread) else { return };
         let first = samples.partition_point(|seen| seen.time < from);
         let during: Vec<(usize, OwnerSample)> = samples
             .range(first..)
@@ -205,11 +211,11 @@ impl Owners {
             .filter(|(_, seen)| !rests.iter().any(|rest| rest.start <= seen.time && seen.time < rest.end))
             .collect();
         for (at, seen) in during {
-            let place = self.place(site, holder, seen.chain, names);
+            let place = self.place(site, owner, seen.chain, names);
             match place.within {
                 Some(_) => {
                     self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0));
-                    self.count_once(site, owner, at);
+                    self.count_once(site, thread, at);
                 }
                 None => self.count_outside(site),
             }
@@ -232,7 +238,7 @@ impl Owners {
     fn rested(
         &mut self,
         site: u32,
-        (slice, owner): (&Slice, Holder),
+        (slice, owner): (&Slice, Owner),
         rest: &Rest,
         names: &mut Names,
         show: &mut dyn FnMut(&OwnerSample),
@@ -263,23 +269,23 @@ impl Owners {
     }
 
     /// The context of a lock and of the method that held it.
-    fn site(&mut self, holder: Holder, names: &mut Names) -> u32 {
-        let method = holder.method(names);
-        let lock = self.tree.below(ROOT, Step::Lock(holder.lock), FrameKind::default());
+    fn site(&mut self, owner: Owner, names: &mut Names) -> u32 {
+        let method = owner.method(names);
+        let lock = self.tree.below(ROOT, Step::Lock(owner.lock), FrameKind::default());
         let step = method.map_or(Step::Unknown, |method| Step::Call(method, 0));
         let site = self.tree.below(lock, step, FrameKind::default());
-        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, taken: 0, outside: 0, parked_ns: 0 });
+        self.sites.entry(site).or_insert(Site { lock: owner.lock, method, taken: 0, outside: 0, parked_ns: 0 });
         site
     }
 
     /// The context of the part of a sample's stack that lies within the owner's frame.
-    fn place(&mut self, site: u32, holder: Holder, chain: ChainId, names: &mut Names) -> Place {
-        if let Some(place) = self.places.get(&(holder, chain)) {
+    fn place(&mut self, site: u32, owner: Owner, chain: ChainId, names: &mut Names) -> Place {
+        if let Some(place) = self.places.get(&(owner, chain)) {
             return *place;
         }
         let outside = Place { context: site, within: None };
         let place = names.chain(chain).map_or(outside, |def| {
-            match within(holder, &def.chain.frames, def.chain.truncated, names) {
+            match within(owner, &def.chain.frames, def.chain.truncated, names) {
                 Some(frames) => {
                     let context = self.tree.of_frames(site, frames, names);
                     Place { context, within: u16::try_from(frames.len()).ok() }
@@ -291,7 +297,7 @@ impl Owners {
             // Only a shortcut; it fills again.
             self.places.clear();
         }
-        self.places.insert((holder, chain), place);
+        self.places.insert((owner, chain), place);
         place
     }
 
@@ -342,13 +348,13 @@ impl Owners {
 
 /// The part of a stack that lies within the frame that held the lock, that
 /// frame included; `None` if the frame is not on the stack.
-fn within<'a>(holder: Holder, frames: &'a [Frame], truncated: bool, names: &mut Names) -> Option<&'a [Frame]> {
-    let held = names.chain(holder.chain)?;
+fn within<'a>(owner: Owner, frames: &'a [Frame], truncated: bool, names: &mut Names) -> Option<&'a [Frame]> {
+    let held = names.chain(owner.chain)?;
     let held_frames = &held.chain.frames;
-    // Frames on top of the holder may be the waiting machinery itself.
-    let path = names.path(holder.chain, holder.frame)?;
+    // Frames on top of the owner may be the waiting machinery itself.
+    let path = names.path(owner.chain, owner.frame)?;
     let skipped = names.skip_machinery(&names.frames(path));
-    let at = usize::from(holder.frame) + skipped;
+    let at = usize::from(owner.frame) + skipped;
     let method = names.method(held_frames.get(at)?.method);
     // While a frame is active it stays as far from the root as it is.
     let depth = held_frames.len() - at;

@@ -6,7 +6,7 @@ use super::context::{ContextTree, Step};
 use super::samples::{group, lane, lanes, SampleCounts, Samples};
 use super::weight::{Grouping, Measure, Weight};
 use crate::aggregate::{clip, Range};
-use crate::monitor::{Contention, Holder, Kind, OwnersById, Slice, Stretch, StretchSink, Sum};
+use crate::monitor::{Contention, ContentionSink, Kind, Owner, OwnersById, Slice, Sum};
 use crate::names::Names;
 use crate::options::{Bound, Bounds, ThreadFilter};
 use headway_model::event::{RecordingInfo, Sample};
@@ -21,7 +21,7 @@ pub struct ProfileOptions {
     pub measure: Measure,
     /// What stands above the methods.
     pub grouping: Grouping,
-    /// True to tell calls from different lines apart.
+    /// True to distinguish calls from different lines.
     pub lines: bool,
     /// True to take locks of one name and class for one, as those of two recordings are.
     pub locks_by_name: bool,
@@ -224,10 +224,10 @@ impl Profiler {
         self.moment(Moment { time: from, thread, context, weight, waiting: true }, 0);
     }
 
-    fn by_contender(&mut self, stretch: &Stretch<'_>, thread: u32) {
-        let end = stretch.start + stretch.duration;
-        let Some((from, to)) = self.range.clip(stretch.start, end) else { return };
-        let context = self.contender(stretch.thread, stretch.chain, stretch.lock);
+    fn by_contender(&mut self, contention: &Contention<'_>, thread: u32) {
+        let end = contention.start + contention.duration;
+        let Some((from, to)) = self.range.clip(contention.start, end) else { return };
+        let context = self.contender(contention.thread, contention.chain, contention.lock);
         self.blocked(from, to, thread, context);
     }
 
@@ -260,7 +260,7 @@ impl Profiler {
         self.blocked.below(paused, Step::Lock(lock), FrameKind::default())
     }
 
-    fn owner(&mut self, owner: Holder, lock: LockId) -> u32 {
+    fn owner(&mut self, owner: Owner, lock: LockId) -> u32 {
         let top = group(&mut self.blocked, self.options.grouping, owner.thread, &mut self.names);
         let chain = match self.names.chain(owner.chain) {
             Some(def) => {
@@ -318,19 +318,19 @@ impl Profiler {
     }
 }
 
-impl StretchSink for Profiler {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        if !self.options.measure.is_blocked_time() || stretch.kind == Kind::Conditional {
+impl ContentionSink for Profiler {
+    fn contention(&mut self, contention: &Contention<'_>) {
+        if !self.options.measure.is_blocked_time() || contention.kind == Kind::Conditional {
             return;
         }
-        let Some(thread) = self.thread(stretch.thread) else { return };
-        let is_in_range = self.range.clip(stretch.start, stretch.start + stretch.duration).is_some();
+        let Some(thread) = self.thread(contention.thread) else { return };
+        let is_in_range = self.range.clip(contention.start, contention.start + contention.duration).is_some();
         self.contentions += u64::from(is_in_range);
         if self.options.measure == Measure::Contender {
-            return self.by_contender(stretch, thread);
+            return self.by_contender(contention, thread);
         }
-        for slice in stretch.slices {
-            self.by_owner(slice, stretch, thread);
+        for slice in contention.slices {
+            self.by_owner(slice, contention, thread);
         }
     }
 

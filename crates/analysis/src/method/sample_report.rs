@@ -218,7 +218,7 @@ impl Samples {
     }
 }
 
-/// Methods of a tree, most of their own first, without what is not known: that is told apart.
+/// Methods of a tree, most of their own first, without what is not known, which is separate.
 pub fn flat(tree: &CallTree) -> Vec<SampledMethod> {
     let share = |weight| share_of(tree, weight);
     tree.flat()

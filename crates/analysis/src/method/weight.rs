@@ -24,7 +24,7 @@ impl Weight {
         self.ns == 0 && self.count == 0
     }
 
-    /// The figure that counts.
+    /// The number that counts.
     pub const fn in_unit(self, unit: Unit) -> u64 {
         match unit {
             Unit::Nanoseconds => self.ns,
@@ -40,7 +40,7 @@ impl AddAssign for Weight {
     }
 }
 
-/// Which figure of a [`Weight`] counts.
+/// Which value of a [`Weight`] counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

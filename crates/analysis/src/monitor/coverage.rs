@@ -1,28 +1,28 @@
-//! Counts how many stretches each shared slice is part of, so that what depends
+//! Counts how many contentions each shared slice is part of, so that what depends
 //! on the slice alone is worked out once for all of them.
 
-use super::stretch::{List, Shared, Slice};
+use super::contention::{List, Shared, Slice};
 use std::collections::VecDeque;
 
-/// The shared slices of one lock that stretches to come may have, too.
+/// The shared slices of one lock that contentions to come may have, too.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     list: List,
     /// Number of the first one kept.
     first: u64,
     kept: VecDeque<Counted>,
-    /// By how many fewer stretches have what comes behind the last one.
+    /// By how many fewer contentions have what comes behind the last one.
     behind: i64,
     /// Slices with lower numbers are not needed any more.
     needed_from: u64,
-    /// True if stretches were counted that have not been told.
+    /// True if contentions were counted that have not been handed over.
     pub waiting: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     slice: Slice,
-    /// How many more stretches have it than have the one before.
+    /// How many more contentions have it than have the one before.
     change: i64,
 }
 
@@ -56,7 +56,7 @@ impl Coverage {
         *self = Coverage { list, first, needed_from: shared.kept_from, ..Coverage::default() };
     }
 
-    /// Counts one more stretch with these slices, which fit. `new` is told those
+    /// Counts one more contention with these slices, which fit. `new` gets those
     /// that were not known. Gives their places.
     pub fn add(&mut self, shared: &Shared, slices: &[Slice], mut new: impl FnMut(&Slice)) -> (usize, usize) {
         let from = (shared.first - self.first) as usize;
@@ -78,7 +78,7 @@ impl Coverage {
         (from, to)
     }
 
-    /// Tells each slice and how many stretches have it that were not told yet,
+    /// Hands over each slice and how many contentions have it that were not handed over yet,
     /// and forgets slices that are not needed any more. Gives how many.
     pub fn settle(&mut self, mut told: impl FnMut(&Slice, u64)) -> usize {
         let mut times = 0;
@@ -100,7 +100,7 @@ impl Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::{Basis, HolderId};
+    use crate::monitor::{Basis, OwnerId};
     use headway_model::{DurationNs, TimeNs};
 
     fn slices(count: u64) -> Vec<Slice> {
@@ -108,9 +108,9 @@ mod tests {
             start: TimeNs(10 * n),
             duration: DurationNs(10),
             stop_the_world: DurationNs::ZERO,
-            holder: HolderId::UNKNOWN,
+            owner: OwnerId::UNKNOWN,
             basis: Basis::Exit,
-            holder_blocked: false,
+            owner_blocked: false,
             stands_for: 1,
         };
         (0..count).map(slice).collect()
@@ -120,7 +120,7 @@ mod tests {
         Shared { list: List::default(), first, kept_from, start: 0, end: count as usize }
     }
 
-    /// How often each slice was told, by its number.
+    /// How often each slice was handed over, by its number.
     fn told(coverage: &mut Coverage) -> Vec<(u64, u64)> {
         let mut told = Vec::new();
         coverage.settle(|slice, times| told.push((slice.start.0 / 10, times)));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn each_slice_counts_once_for_each_stretch() {
+    fn each_slice_counts_once_for_each_contention() {
         let all = slices(6);
         let mut coverage = Coverage::default();
         assert_eq!(coverage.fit(&shared(0, 3, 0)), Fit::Anew);

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 /// From so many threads on they have an index.
 const MANY: usize = 24;
 
-/// Blocked stretches that are going on, by thread, in no particular order.
+/// Blocked contentions that are going on, by thread, in no particular order.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
     ///
@@ -16,7 +16,7 @@ pub(crate) struct Crowd {
     /// memory besides the lock's own.
     threads: SmallVec<[ThreadId; 1]>,
     /// In the same order.
-    stretches: SmallVec<[Blocked; 1]>,
+    contentions: SmallVec<[Blocked; 1]>,
     /// Their places, while there are many.
     places: Option<Box<FxHashMap<ThreadId, u32>>>,
 }
@@ -45,21 +45,21 @@ impl Crowd {
         self.place(thread).is_some()
     }
 
-    /// The thread's stretch.
+    /// The thread's contention.
     #[inline]
     pub fn get_mut(&mut self, thread: ThreadId) -> Option<&mut Blocked> {
         let place = self.place(thread)?;
-        self.stretches.get_mut(place)
+        self.contentions.get_mut(place)
     }
 
     /// The thread is blocked now; what was known of it before is forgotten.
-    pub fn insert(&mut self, thread: ThreadId, stretch: Blocked) {
+    pub fn insert(&mut self, thread: ThreadId, contention: Blocked) {
         if let Some(known) = self.get_mut(thread) {
-            *known = stretch;
+            *known = contention;
             return;
         }
         self.threads.push(thread);
-        self.stretches.push(stretch);
+        self.contentions.push(contention);
         match &mut self.places {
             Some(places) => {
                 places.insert(thread, self.threads.len() as u32 - 1);
@@ -71,7 +71,7 @@ impl Crowd {
         }
     }
 
-    /// Takes the thread's stretch out.
+    /// Takes the thread's contention out.
     #[inline]
     pub fn remove(&mut self, thread: ThreadId) -> Option<Blocked> {
         let place = self.place(thread)?;
@@ -85,22 +85,22 @@ impl Crowd {
                 self.places = None;
             }
         }
-        Some(self.stretches.swap_remove(place))
+        Some(self.contentions.swap_remove(place))
     }
 
-    /// All stretches.
+    /// All contentions.
     pub fn iter(&self) -> impl Iterator<Item = &Blocked> {
-        self.stretches.iter()
+        self.contentions.iter()
     }
 
     /// The same, to change them.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Blocked> {
-        self.stretches.iter_mut()
+        self.contentions.iter_mut()
     }
 
     /// Takes all out.
     pub fn take(&mut self) -> SmallVec<[Blocked; 1]> {
-        std::mem::take(self).stretches
+        std::mem::take(self).contentions
     }
 }
 
@@ -110,13 +110,13 @@ mod tests {
     use super::*;
 
     fn blocked(thread: u64) -> Blocked {
-        let mut stretch = Blocked::default();
-        stretch.thread = ThreadId(thread);
-        stretch
+        let mut contention = Blocked::default();
+        contention.thread = ThreadId(thread);
+        contention
     }
 
     fn threads(crowd: &Crowd) -> Vec<u64> {
-        let mut threads: Vec<u64> = crowd.iter().map(|stretch| stretch.thread.0).collect();
+        let mut threads: Vec<u64> = crowd.iter().map(|contention| contention.thread.0).collect();
         threads.sort_unstable();
         threads
     }
@@ -130,11 +130,11 @@ mod tests {
             assert!(!crowd.contains(ThreadId(count + 1)));
         }
         for gone in (1..=3 * MANY as u64).step_by(3) {
-            assert_eq!(crowd.remove(ThreadId(gone)).map(|stretch| stretch.thread.0), Some(gone));
+            assert_eq!(crowd.remove(ThreadId(gone)).map(|contention| contention.thread.0), Some(gone));
             assert!(crowd.remove(ThreadId(gone)).is_none());
         }
         for thread in threads(&crowd) {
-            assert_eq!(crowd.get_mut(ThreadId(thread)).map(|stretch| stretch.thread.0), Some(thread));
+            assert_eq!(crowd.get_mut(ThreadId(thread)).map(|contention| contention.thread.0), Some(thread));
         }
         while let Some(thread) = threads(&crowd).first().copied() {
             assert!(crowd.remove(ThreadId(thread)).is_some());
@@ -148,7 +148,7 @@ mod tests {
         let mut crowd = Crowd::default();
         crowd.insert(ThreadId(1), blocked(1));
         crowd.insert(ThreadId(1), blocked(5));
-        assert_eq!(crowd.take().iter().map(|stretch| stretch.thread.0).collect::<Vec<_>>(), [5]);
+        assert_eq!(crowd.take().iter().map(|contention| contention.thread.0).collect::<Vec<_>>(), [5]);
         assert!(crowd.is_empty());
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn draw(
 }
 
 fn drawn_slice(start: TimeNs, duration: DurationNs, (owner, basis): Known, stands_for: u16) -> Slice {
-    Slice { stands_for, holder_blocked: false, ..Slice::of(start, duration, owner, basis) }
+    Slice { stands_for, owner_blocked: false, ..Slice::of(start, duration, owner, basis) }
 }
 
 /// The number, up or down so that it is right on average.
@@ -77,7 +77,7 @@ pub(crate) fn thin(slices: &mut Vec<Slice>, most: usize, random: &mut Random) {
                 second.map_or(first.stop_the_world, |second| first.stop_the_world + second.stop_the_world);
             if let Some(place) = slices.get_mut(pair) {
                 *place =
-                    Slice { start: first.start, duration, stop_the_world, stands_for, holder_blocked: false, ..kept };
+                    Slice { start: first.start, duration, stop_the_world, stands_for, owner_blocked: false, ..kept };
             }
         }
         slices.truncate(pairs);

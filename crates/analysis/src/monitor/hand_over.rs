@@ -1,18 +1,18 @@
-//! Hands stretches over: sliced, their stop-the-world time marked, and
+//! Hands contentions over: sliced, their stop-the-world time marked, and
 //! checked to add up.
 
+use super::contention::{Basis, Contention, ContentionSink, Kind, Slice};
 use super::going::{Going, ReadOwners};
-use super::holders::{HolderId, Holders};
 use super::lock::{Blocked, LockReplay};
+use super::owners::{OwnerId, OwnersById};
 use super::segments::Most;
-use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
 use crate::options::Bounds;
 use crate::pauses::Pauses;
 use crate::sampled::Schedules;
 use headway_model::event::MonitorEntered;
 use headway_model::{DurationNs, LockId, ThreadId, TimeNs};
 
-/// What is needed to hand a stretch over.
+/// What is needed to hand a contention over.
 #[derive(Debug)]
 pub(crate) struct HandOver {
     pub pauses: Pauses,
@@ -24,16 +24,16 @@ pub(crate) struct HandOver {
     most: Most,
     /// Slices of which it was checked that they add up.
     pub checked: u64,
-    /// Stretches whose slices did not.
+    /// Contentions whose slices did not.
     pub wrong: u64,
 }
 
-/// A stretch told by a single event, without an order.
+/// A contention reported by a single event, without an order.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub kind: Kind,
     pub event: MonitorEntered,
-    pub holder: HolderId,
+    pub owner: OwnerId,
     pub basis: Basis,
     pub after_wait: bool,
     pub bound: bool,
@@ -46,7 +46,7 @@ impl HandOver {
             pauses: Pauses::new(bounds.pauses),
             schedules: Schedules::default(),
             slices: Vec::new(),
-            most: Most::new(bounds.slices_per_stretch),
+            most: Most::new(bounds.slices_per_contention),
             checked: 0,
             wrong: 0,
         }
@@ -60,9 +60,9 @@ impl HandOver {
     /// Who owns the lock at the end of what was handed over last, which has not ended; since when that is known, and
     /// until when it is sure. `at_begin` is the owner at its begin. Where contentions are sampled, the owner at an instant
     /// may have let go since, and if nothing was recorded, that at the begin is all that is known.
-    pub fn last_owner(&self, owners: &Holders, at_begin: (ThreadId, TimeNs)) -> (ThreadId, TimeNs, TimeNs) {
+    pub fn last_owner(&self, owners: &OwnersById, at_begin: (ThreadId, TimeNs)) -> (ThreadId, TimeNs, TimeNs) {
         let unknown = (ThreadId::NONE, TimeNs(0), TimeNs(0));
-        let last = self.slices.last().map(|slice| (owners.get(slice.holder).thread, slice));
+        let last = self.slices.last().map(|slice| (owners.get(slice.owner).thread, slice));
         let known = last.filter(|(thread, _)| thread.is_some());
         if !self.schedules.any_samples() {
             return known.map_or(unknown, |(thread, slice)| (thread, slice.start, TimeNs(u64::MAX)));
@@ -83,8 +83,8 @@ impl HandOver {
         lock: LockId,
         replay: &mut LockReplay,
         blocked: Blocked,
-        owners: &Holders,
-        sink: &mut impl StretchSink,
+        owners: &OwnersById,
+        sink: &mut impl ContentionSink,
     ) {
         self.slice(lock, replay, blocked, None, owners, sink);
     }
@@ -96,8 +96,8 @@ impl HandOver {
         replay: &mut LockReplay,
         blocked: Blocked,
         read: &ReadOwners,
-        owners: &mut Holders,
-        sink: &mut impl StretchSink,
+        owners: &mut OwnersById,
+        sink: &mut impl ContentionSink,
     ) {
         let going = Going::of(lock, &blocked, read, owners);
         self.slice(lock, replay, blocked, Some(going), owners, sink);
@@ -109,13 +109,13 @@ impl HandOver {
         replay: &mut LockReplay,
         blocked: Blocked,
         going: Option<Going>,
-        owners: &Holders,
-        sink: &mut impl StretchSink,
+        owners: &OwnersById,
+        sink: &mut impl ContentionSink,
     ) {
         let in_flight = going.is_some();
         let mut slices = std::mem::take(&mut self.slices);
         slices.clear();
-        let stretch = Stretch {
+        let contention = Contention {
             kind: replay.kind,
             start: blocked.start,
             duration: blocked.end.since(blocked.start),
@@ -127,7 +127,7 @@ impl HandOver {
             in_flight,
             slices: &[],
             shared: None,
-            holders: owners,
+            owners,
         };
         let shared = match self.schedules.sampling(blocked.start, blocked.end) {
             Some(schedule) => {
@@ -139,25 +139,25 @@ impl HandOver {
         if let Some(going) = going {
             going.attribute(&mut slices, owners);
         }
-        self.finish(Stretch { shared, ..stretch }, &mut slices, sink);
+        self.finish(Contention { shared, ..contention }, &mut slices, sink);
         self.slices = slices;
     }
 
-    /// Hands over a stretch told by a single event.
-    pub fn give_told(&mut self, told: &Told, holders: &Holders, sink: &mut impl StretchSink) {
+    /// Hands over a contention reported by a single event.
+    pub fn give_told(&mut self, told: &Told, owners: &OwnersById, sink: &mut impl ContentionSink) {
         let event = &told.event;
         let duration = event.time.since(event.start);
         let whole = Slice {
             start: event.start,
             duration,
             stop_the_world: DurationNs::ZERO,
-            holder: told.holder,
+            owner: told.owner,
             basis: told.basis,
             // A previous owner held it for a part of the time only.
-            holder_blocked: told.basis == Basis::SeenAtEnter,
+            owner_blocked: told.basis == Basis::SeenAtEnter,
             stands_for: 1,
         };
-        let stretch = Stretch {
+        let contention = Contention {
             kind: told.kind,
             start: event.start,
             duration,
@@ -169,35 +169,35 @@ impl HandOver {
             in_flight: false,
             slices: &[],
             shared: None,
-            holders,
+            owners,
         };
         let slices = if duration > DurationNs::ZERO { &mut [whole][..] } else { &mut [] };
-        self.finish(stretch, slices, sink);
+        self.finish(contention, slices, sink);
     }
 
-    /// Hands over a stretch with these slices.
-    pub fn finish(&mut self, mut stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
-        if !self.pauses.none_in(stretch.start, stretch.start + stretch.duration) {
+    /// Hands over a contention with these slices.
+    pub fn finish(&mut self, mut contention: Contention<'_>, slices: &mut [Slice], sink: &mut impl ContentionSink) {
+        if !self.pauses.none_in(contention.start, contention.start + contention.duration) {
             for slice in &mut *slices {
                 let end = slice.start + slice.duration;
                 slice.stop_the_world = self.pauses.within(slice.start, end);
             }
-            stretch.shared = None;
+            contention.shared = None;
         }
-        self.check(&stretch, slices);
-        sink.stretch(&Stretch { slices, ..stretch });
+        self.check(&contention, slices);
+        sink.contention(&Contention { slices, ..contention });
     }
 
     /// The promise that everything else rests on: slices lie end to end and
-    /// add up to their stretch.
-    fn check(&mut self, stretch: &Stretch<'_>, slices: &[Slice]) {
-        let mut at = stretch.start;
+    /// add up to their contention.
+    fn check(&mut self, contention: &Contention<'_>, slices: &[Slice]) {
+        let mut at = contention.start;
         let mut sound = true;
         for slice in slices {
             sound &= slice.start == at && slice.stop_the_world <= slice.duration;
             at = slice.start + slice.duration;
         }
-        sound &= at == stretch.start + stretch.duration;
+        sound &= at == contention.start + contention.duration;
         self.checked += slices.len() as u64;
         self.wrong += u64::from(!sound);
     }

@@ -3,19 +3,19 @@
 
 mod settling;
 
+use super::contention::{Basis, Kind, Shared, Slice};
 use super::crowd::Crowd;
 use super::drawn::{append, Known};
-use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
+use super::owners::{Owner, OwnerId, OwnersById};
 use super::segments::{Most, Segments};
 use super::slicing::{Former, Mark, MarkKind, Slicer, LEAVING};
-use super::stretch::{Basis, Kind, Shared, Slice};
 use headway_model::schedule::Schedule;
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Marks always kept, for contentions whose begin is told only at their end.
+/// Marks always kept, for contentions whose begin is reported only at their end.
 const KEPT_MARKS: usize = 64;
 /// Instants of one contention at which it is looked who had the lock.
 const MOST_INSTANTS: u64 = 1 << 12;
@@ -44,11 +44,11 @@ pub(crate) struct Blocked {
     pub origin: Origin,
     pub bound: bool,
     /// Owner at the begin, if that can be trusted.
-    pub owner: Option<(ThreadId, HolderId)>,
+    pub owner: Option<(ThreadId, OwnerId)>,
     former: Former,
     /// Marks between its begin and the first one kept are missing.
     broken: bool,
-    /// True if the thread itself was noted as a holder meanwhile.
+    /// True if the thread itself was noted as an owner meanwhile.
     own_marks: bool,
     /// What was accounted for before its marks were dropped.
     settled: Option<Box<Settled>>,
@@ -107,16 +107,16 @@ pub(crate) struct LockReplay {
     /// `None` until they are worth working out: few locks have so many marks.
     segments: Option<Box<Segments>>,
     blocked: Crowd,
-    /// Stretches that ended and wait until all pauses before their end are known.
+    /// Contentions that ended and wait until all pauses before their end are known.
     done: SmallVec<[Blocked; 1]>,
     /// Thread seen holding the lock last and not seen to release it.
     current: ThreadId,
     former: Former,
     /// Latest mark that is not kept any more.
     dropped_until: TimeNs,
-    /// Last number that was lost.
+    /// Last number that was dropped.
     last_lost: u64,
-    /// Last number of which it was noted that it is lost, see [`Self::note_lost`].
+    /// Last number of which it was noted that it is dropped, see [`Self::note_lost`].
     noted_lost: u64,
     pub listed: bool,
 }
@@ -196,22 +196,22 @@ impl LockReplay {
     /// Takes in what is next in the lock's order, as far as it has arrived. True if that is the first of it since
     /// [`Self::listed`] was taken back.
     #[inline]
-    pub fn replay_ready(&mut self, holders: &mut Holders, counts: &mut Counts) -> bool {
+    pub fn replay_ready(&mut self, owners: &mut OwnersById, counts: &mut Counts) -> bool {
         while let Some(event) = self.order.next_ready() {
-            self.replay(&event, holders, counts);
+            self.replay(&event, owners, counts);
         }
         !std::mem::replace(&mut self.listed, true)
     }
 
     /// Takes in the next event of the lock's order.
-    pub fn replay(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+    pub fn replay(&mut self, event: &LockEvent, owners: &mut OwnersById, counts: &mut Counts) {
         match event.kind {
-            LockEventKind::Enter => self.enter(event, holders, counts),
-            LockEventKind::Entered => self.acquired(event, holders, counts),
-            LockEventKind::Reentered => self.acquired(event, holders, counts),
-            LockEventKind::Exit => self.exit(event, holders, counts),
-            LockEventKind::Wait => self.wait(event, holders, counts),
-            LockEventKind::Notify => self.notify(event, holders, counts),
+            LockEventKind::Enter => self.enter(event, owners, counts),
+            LockEventKind::Entered => self.acquired(event, owners, counts),
+            LockEventKind::Reentered => self.acquired(event, owners, counts),
+            LockEventKind::Exit => self.exit(event, owners, counts),
+            LockEventKind::Wait => self.wait(event, owners, counts),
+            LockEventKind::Notify => self.notify(event, owners, counts),
             LockEventKind::Waited => self.waited(event, Origin::Waited),
             LockEventKind::ReenterBegin => self.waited(event, Origin::Notified),
         }
@@ -219,7 +219,7 @@ impl LockReplay {
 
     /// A park on this lock is over: its contention ends. `acquired` if the thread
     /// may have the lock now.
-    pub fn unparked(&mut self, event: &LockEvent, acquired: Option<MarkKind>, holders: &mut Holders) {
+    pub fn unparked(&mut self, event: &LockEvent, acquired: Option<MarkKind>, owners: &mut OwnersById) {
         let blocked = match self.blocked.remove(event.thread) {
             Some(blocked) => Some(blocked),
             None if event.start > TimeNs(0) && event.start <= event.time => Some(self.begin_told_late(event)),
@@ -229,14 +229,14 @@ impl LockReplay {
             self.end(event, blocked);
         }
         if let Some(kind) = acquired {
-            self.taken(event, kind, holders);
+            self.taken(event, kind, owners);
         }
     }
 
     /// The thread was woken for this lock, and has it as far as `kind` says.
-    pub fn taken(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
-        let holder = holders.intern(Holder::thread(self.id, event.thread));
-        self.mark(event, event.thread, holder, kind);
+    pub fn taken(&mut self, event: &LockEvent, kind: MarkKind, owners: &mut OwnersById) {
+        let owner = owners.intern(Owner::thread(self.id, event.thread));
+        self.mark(event, event.thread, owner, kind);
         if kind == MarkKind::Acquired {
             self.now_holds(event.thread, event.time);
         }
@@ -255,11 +255,11 @@ impl LockReplay {
     }
 
     /// A release of which it became known only now that it was of this lock.
-    pub fn exited_before(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
-        let holder = self.exit_holder(event, holders);
+    pub fn exited_before(&mut self, event: &LockEvent, kind: MarkKind, owners: &mut OwnersById) {
+        let owner = self.exit_owner(event, owners);
         let at = self.marks.partition_point(|mark| mark.seq < event.seq);
         let nested = event.nested;
-        let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, holder, kind, nested };
+        let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, owner, kind, nested };
         self.marks.insert(at, mark);
         self.mark_changed(at);
         self.note_own(event.thread);
@@ -269,9 +269,9 @@ impl LockReplay {
     }
 
     /// Somebody released the lock.
-    pub fn exited(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
-        let holder = self.exit_holder(event, holders);
-        self.mark(event, event.thread, holder, kind);
+    pub fn exited(&mut self, event: &LockEvent, kind: MarkKind, owners: &mut OwnersById) {
+        let owner = self.exit_owner(event, owners);
+        self.mark(event, event.thread, owner, kind);
         self.now_left(event);
     }
 
@@ -282,7 +282,7 @@ impl LockReplay {
         }
     }
 
-    /// The thread's contention is told in another way.
+    /// The thread's contention is reported in another way.
     pub fn forget(&mut self, thread: ThreadId) {
         self.blocked.remove(thread);
     }
@@ -292,7 +292,7 @@ impl LockReplay {
         self.blocked.contains(thread)
     }
 
-    /// Numbers up to `last` are lost.
+    /// Numbers up to `last` are dropped.
     pub fn lose(&mut self, last: u64) {
         self.current = ThreadId::NONE;
         self.former = Former::default();
@@ -301,7 +301,7 @@ impl LockReplay {
             seq: last,
             time: self.marks.back().map_or(self.dropped_until, |mark| mark.time),
             thread: ThreadId::NONE,
-            holder: HolderId::UNKNOWN,
+            owner: OwnerId::UNKNOWN,
             kind: MarkKind::Gap,
             nested: false,
         });
@@ -318,23 +318,23 @@ impl LockReplay {
         }
     }
 
-    fn enter(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+    fn enter(&mut self, event: &LockEvent, owners: &mut OwnersById, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let mut owner = None;
+        let mut seen = None;
         if event.other.is_some() && event.other != event.thread {
-            let holder = holders.intern(Holder::thread(self.id, event.other));
+            let owner = owners.intern(Owner::thread(self.id, event.other));
             let leaving = event.other != self.current && self.former.may_be_seen_leaving(event.other, event.time);
-            owner = (!leaving).then_some((event.other, holder));
+            seen = (!leaving).then_some((event.other, owner));
             // A begin that was reported late says nothing of what came in between.
             if self.marks.back().is_none_or(|last| last.time <= event.time + LEAVING) {
-                self.mark(event, event.other, holder, MarkKind::Seen);
+                self.mark(event, event.other, owner, MarkKind::Seen);
             }
         }
-        let blocked = self.begin(event, Origin::Enter, owner);
+        let blocked = self.begin(event, Origin::Enter, seen);
         self.blocked.insert(event.thread, blocked);
     }
 
-    fn acquired(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+    fn acquired(&mut self, event: &LockEvent, owners: &mut OwnersById, counts: &mut Counts) {
         let begun = self.blocked.remove(event.thread);
         let told = event.start > TimeNs(0) && event.start <= event.time;
         let is_another = |begun: &Blocked| {
@@ -357,8 +357,8 @@ impl LockReplay {
         }
         let only_bounded = event.kind == LockEventKind::Reentered && event.flag;
         if !only_bounded {
-            let holder = holders.intern(Holder::thread(self.id, event.thread));
-            self.mark_unblocked(event, holder, MarkKind::Acquired);
+            let owner = owners.intern(Owner::thread(self.id, event.thread));
+            self.mark_unblocked(event, owner, MarkKind::Acquired);
             self.now_holds(event.thread, event.time);
         }
     }
@@ -383,19 +383,19 @@ impl LockReplay {
         self.done.push(blocked);
     }
 
-    fn exit(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+    fn exit(&mut self, event: &LockEvent, owners: &mut OwnersById, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let holder = self.exit_holder(event, holders);
-        self.mark_unblocked(event, holder, MarkKind::Exit);
+        let owner = self.exit_owner(event, owners);
+        self.mark_unblocked(event, owner, MarkKind::Exit);
         self.now_left(event);
     }
 
-    fn exit_holder(&self, event: &LockEvent, holders: &mut Holders) -> HolderId {
-        holders.intern(Holder {
+    fn exit_owner(&self, event: &LockEvent, owners: &mut OwnersById) -> OwnerId {
+        owners.intern(Owner {
             lock: self.id,
             thread: event.thread,
             chain: event.chain,
-            frame: event.holder_frame,
+            frame: event.owner_frame,
             approximate: event.flag,
         })
     }
@@ -407,22 +407,22 @@ impl LockReplay {
 
     /// The thread alone is noted: which frame of the waiter's chain holds the
     /// lock is known only from an exit.
-    fn wait(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+    fn wait(&mut self, event: &LockEvent, owners: &mut OwnersById, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let holder = holders.intern(Holder::thread(self.id, event.thread));
-        self.mark_unblocked(event, holder, MarkKind::Waiting);
+        let owner = owners.intern(Owner::thread(self.id, event.thread));
+        self.mark_unblocked(event, owner, MarkKind::Waiting);
         self.now_left(event);
     }
 
-    fn notify(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+    fn notify(&mut self, event: &LockEvent, owners: &mut OwnersById, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let holder = holders.intern(Holder::thread(self.id, event.thread));
-        self.mark_unblocked(event, holder, MarkKind::Held);
+        let owner = owners.intern(Owner::thread(self.id, event.thread));
+        self.mark_unblocked(event, owner, MarkKind::Held);
         self.now_holds(event.thread, event.time);
         if event.other.is_none() {
             return;
         }
-        let mut blocked = self.begin(event, Origin::Notified, Some((event.thread, holder)));
+        let mut blocked = self.begin(event, Origin::Notified, Some((event.thread, owner)));
         blocked.thread = event.other;
         blocked.chain = ChainId::NONE;
         self.blocked.insert(event.other, blocked);
@@ -453,7 +453,7 @@ impl LockReplay {
         self.current = thread;
     }
 
-    fn begin(&self, event: &LockEvent, origin: Origin, owner: Option<(ThreadId, HolderId)>) -> Blocked {
+    fn begin(&self, event: &LockEvent, origin: Origin, owner: Option<(ThreadId, OwnerId)>) -> Blocked {
         Blocked {
             thread: event.thread,
             chain: event.chain,
@@ -474,7 +474,7 @@ impl LockReplay {
         }
     }
 
-    /// A contention whose begin was not recorded, only told by its end.
+    /// A contention whose begin was not recorded, only reported by its end.
     fn begin_told_late(&self, event: &LockEvent) -> Blocked {
         let origin = match event.kind {
             LockEventKind::Reentered => Origin::Waited,
@@ -490,23 +490,23 @@ impl LockReplay {
         }
     }
 
-    /// A blocked thread that is noted as a holder has a view of its own.
+    /// A blocked thread that is noted as an owner has a view of its own.
     fn note_own(&mut self, thread: ThreadId) {
         if let Some(blocked) = self.blocked.get_mut(thread) {
             blocked.own_marks = true;
         }
     }
 
-    fn mark(&mut self, event: &LockEvent, thread: ThreadId, holder: HolderId, kind: MarkKind) {
+    fn mark(&mut self, event: &LockEvent, thread: ThreadId, owner: OwnerId, kind: MarkKind) {
         self.note_own(thread);
         let nested = event.nested;
-        self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, holder, kind, nested });
+        self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, owner, kind, nested });
     }
 
     /// The same for the event's own thread, which is not blocked.
-    fn mark_unblocked(&mut self, event: &LockEvent, holder: HolderId, kind: MarkKind) {
+    fn mark_unblocked(&mut self, event: &LockEvent, owner: OwnerId, kind: MarkKind) {
         let LockEvent { seq, time, thread, nested, .. } = *event;
-        self.marks.push_back(Mark { seq, time, thread, holder, kind, nested });
+        self.marks.push_back(Mark { seq, time, thread, owner, kind, nested });
     }
 
     /// Marks that there have been.
@@ -536,7 +536,7 @@ impl LockReplay {
         ready
     }
 
-    /// True if the end of a contention still open may be among what was lost.
+    /// True if the end of a contention still open may be among what was dropped.
     pub fn may_have_lost_end(&self, blocked: &Blocked) -> bool {
         self.last_lost > blocked.start_seq
     }
@@ -557,8 +557,8 @@ impl LockReplay {
     /// Appends the slices of a contention.
     ///
     /// Who held the lock between two exits is the same for everybody who was
-    /// blocked meanwhile: only what lies before the stretch's first exit and
-    /// after its last one is worked out for the stretch alone. Tells which slices
+    /// blocked meanwhile: only what lies before the contention's first exit and
+    /// after its last one is worked out for the contention alone. Says which slices
     /// are the same for all. Where that would be more than `most`, they are drawn;
     /// so they are where a crowd waits, each member blocked by all others.
     pub fn slice(
@@ -570,7 +570,7 @@ impl LockReplay {
     ) -> Option<Shared> {
         let end = blocked.end;
         let thread = blocked.thread;
-        // Nobody looked out for the marks of a thread whose begin was told late.
+        // Nobody looked out for the marks of a thread whose begin was reported late.
         let shares = !blocked.own_marks && blocked.start_seq != 0;
         let (mut slicer, from_seq) = match blocked.settled {
             Some(settled) => {
@@ -613,12 +613,12 @@ impl LockReplay {
         same.filter(|shared| shared.end <= out.len())
     }
 
-    /// Appends the slices of a stretch of which a schedule says at which instants it is
+    /// Appends the slices of a contention of which a schedule says at which instants it is
     /// known who had the lock: each stands for its window.
     pub fn slice_by_instants(&self, blocked: &Blocked, schedule: &Schedule, out: &mut Vec<Slice>) {
         let (mut begin, end) = (blocked.start, blocked.end);
         let mut instants = schedule.some_within(begin, end, MOST_INSTANTS).peekable();
-        let mut known = (HolderId::UNKNOWN, Basis::NoMark);
+        let mut known = (OwnerId::UNKNOWN, Basis::NoMark);
         while let Some(instant) = instants.next() {
             known = self.owner_at(instant, blocked);
             if instants.peek().is_some() {
@@ -634,23 +634,23 @@ impl LockReplay {
     /// says so.
     fn owner_at(&self, instant: TimeNs, blocked: &Blocked) -> Known {
         if instant <= self.dropped_until {
-            return (HolderId::UNKNOWN, Basis::Gap);
+            return (OwnerId::UNKNOWN, Basis::Gap);
         }
         let first = self.marks.partition_point(|mark| mark.time < instant);
         for mark in self.marks.range(first..).take_while(|mark| mark.seq <= blocked.end_seq) {
             match mark.kind {
-                MarkKind::Gap => return (HolderId::UNKNOWN, Basis::Gap),
+                MarkKind::Gap => return (OwnerId::UNKNOWN, Basis::Gap),
                 MarkKind::Acquired | MarkKind::Woken if mark.thread == blocked.thread => {
-                    return (HolderId::UNKNOWN, Basis::WakeUp);
+                    return (OwnerId::UNKNOWN, Basis::WakeUp);
                 }
                 _ if mark.thread == blocked.thread => {}
-                MarkKind::Exit => return (mark.holder, Basis::Exit),
-                MarkKind::LastReader => return (mark.holder, Basis::LastReader),
-                MarkKind::Held | MarkKind::Waiting | MarkKind::Seen => return (mark.holder, Basis::Held),
-                MarkKind::Acquired | MarkKind::Woken => return (HolderId::UNKNOWN, Basis::HandOver),
+                MarkKind::Exit => return (mark.owner, Basis::Exit),
+                MarkKind::LastReader => return (mark.owner, Basis::LastReader),
+                MarkKind::Held | MarkKind::Waiting | MarkKind::Seen => return (mark.owner, Basis::Held),
+                MarkKind::Acquired | MarkKind::Woken => return (OwnerId::UNKNOWN, Basis::HandOver),
             }
         }
-        (HolderId::UNKNOWN, Basis::NoMark)
+        (OwnerId::UNKNOWN, Basis::NoMark)
     }
 
     fn first_mark_after(&self, start: TimeNs) -> usize {
@@ -658,7 +658,7 @@ impl LockReplay {
         earlier.map_or(0, |at| at + 1)
     }
 
-    /// Forgets the marks that no stretch needs any more, and that are from before `from`.
+    /// Forgets the marks that no contention needs any more, and that are from before `from`.
     pub fn drop_marks(&mut self, from: TimeNs) {
         if self.marks.len() <= KEPT_MARKS {
             return;
@@ -669,7 +669,7 @@ impl LockReplay {
             .chain(&self.done)
             .map(|blocked| match (&blocked.settled, blocked.start_seq) {
                 (Some(settled), _) => settled.up_to_seq,
-                // Its begin was told by its end; it may need all there are.
+                // Its begin was reported by its end; it may need all there are.
                 (None, 0) => 0,
                 (None, seq) => seq,
             })

@@ -1,29 +1,29 @@
-//! `monitor`: replays the events of each lock into blocked contentions, split
+//! `monitor`: replays the events of each lock into contentions, split
 //! by who held the lock.
 //!
 //! [`MonitorReplay`] brings the events of each lock into the lock's own order,
 //! notes what is certain about its owner, and hands every contention to a
-//! [`StretchSink`] once all that happened before the contention's end has arrived.
+//! [`ContentionSink`] once all that happened before the contention's end has arrived.
 //! The rules of who gets which part are in `slicing.rs`.
 
+mod contention;
 pub(crate) mod coverage;
 mod crowd;
 mod drawn;
 pub(crate) mod going;
 pub(crate) mod hand_over;
-mod holders;
 pub(crate) mod lock;
 pub(crate) mod order;
+mod owners;
 mod segments;
 pub(crate) mod slicing;
-mod stretch;
 pub(crate) mod table;
 
-pub use holders::{Holder, Holder as Owner, HolderId, HolderId as OwnerId, Holders, Holders as OwnersById};
 #[cfg(test)]
-pub(crate) use stretch::List;
-pub(crate) use stretch::Shared;
-pub use stretch::{Basis, Contention, Kind, OwnerSample, Slice, Stretch, StretchSink, Sum, SumPart, Waited};
+pub(crate) use contention::List;
+pub(crate) use contention::Shared;
+pub use contention::{Basis, Contention, ContentionSink, Kind, OwnerSample, Slice, Sum, SumPart, Waited};
+pub use owners::{Owner, OwnerId, OwnersById};
 
 use crate::options::Bounds;
 use crate::pauses::Pauses;
@@ -39,7 +39,7 @@ use table::LockTable;
 /// From so many locks on, those on which nothing is going on give back memory.
 const MANY: usize = 1 << 12;
 
-/// Replays monitor events into blocked contentions.
+/// Replays monitor events into contentions.
 #[derive(Debug)]
 pub struct MonitorReplay {
     locks: LockTable,
@@ -47,10 +47,10 @@ pub struct MonitorReplay {
     listed: Vec<u32>,
     /// Contended enters without a number, by thread and lock.
     unnumbered: FxHashMap<(ThreadId, LockId), MonitorEnter>,
-    /// Stretches of recordings that do not number their events.
+    /// Contentions of recordings that do not number their events.
     told: Vec<Told>,
     watermark: TimeNs,
-    holders: Holders,
+    owners: OwnersById,
     hand_over: HandOver,
     counts: Counts,
     gaps_expected: bool,
@@ -63,7 +63,7 @@ pub struct MonitorReplay {
 pub(crate) enum Placing {
     /// It was.
     Done,
-    /// What is left hands stretches over.
+    /// What is left hands contentions over.
     Rest(Rest),
     /// It has none.
     Without,
@@ -79,7 +79,7 @@ pub(crate) struct Rest {
     arrival: Option<Arrival>,
 }
 
-/// What a replay counted, besides the stretches it handed over.
+/// What a replay counted, besides the contentions it handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayCounts {
     /// Acquisitions whose beginning is not known.
@@ -88,15 +88,15 @@ pub struct ReplayCounts {
     pub lost_numbers: u64,
     /// Times that a memory bound folded details.
     pub folded: u64,
-    /// Stretches whose end was lost.
+    /// Contentions whose end was dropped.
     pub ends_lost: u64,
-    /// Slices of which it was checked that they add up to their stretch.
+    /// Slices of which it was checked that they add up to their contention.
     pub slices_checked: u64,
-    /// Stretches whose slices did not.
+    /// Contentions whose slices did not.
     pub slices_wrong: u64,
 }
 
-/// A stretch that had not ended.
+/// A contention that had not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenContention {
     /// The blocked thread.
@@ -137,7 +137,7 @@ impl MonitorReplay {
             unnumbered: FxHashMap::default(),
             told: Vec::new(),
             watermark: TimeNs(0),
-            holders: Holders::new(bounds.leaves),
+            owners: OwnersById::new(bounds.leaves),
             hand_over: HandOver::new(&bounds),
             counts: Counts::default(),
             gaps_expected: false,
@@ -159,12 +159,12 @@ impl MonitorReplay {
 
     /// Every owner so far.
     pub(crate) fn owners_by_id(&self) -> &OwnersById {
-        &self.holders
+        &self.owners
     }
 
     /// The same, for the replay of parks: all owners have one numbering.
-    pub(crate) fn holders_mut(&mut self) -> &mut Holders {
-        &mut self.holders
+    pub(crate) fn owners_mut(&mut self) -> &mut OwnersById {
+        &mut self.owners
     }
 
     /// The pauses taken in so far.
@@ -185,7 +185,7 @@ impl MonitorReplay {
     }
 
     /// Takes in an event; ones that say nothing about monitors change nothing.
-    pub fn feed(&mut self, event: &Event, sink: &mut impl StretchSink) {
+    pub fn feed(&mut self, event: &Event, sink: &mut impl ContentionSink) {
         match self.place(event) {
             Placing::Done => {}
             Placing::Rest(rest) => self.make_up(rest, sink),
@@ -206,7 +206,7 @@ impl MonitorReplay {
     }
 
     /// The rest of what an event asks for that has a place in its lock's order.
-    pub(crate) fn make_up(&mut self, rest: Rest, sink: &mut impl StretchSink) {
+    pub(crate) fn make_up(&mut self, rest: Rest, sink: &mut impl ContentionSink) {
         match rest.arrival {
             Some(Arrival::Placed) => {}
             Some(Arrival::Late) => self.late(rest.index, rest.event, sink),
@@ -219,7 +219,7 @@ impl MonitorReplay {
     }
 
     /// Takes in an event without such a place.
-    pub(crate) fn feed_without_place(&mut self, event: &Event, sink: &mut impl StretchSink) {
+    pub(crate) fn feed_without_place(&mut self, event: &Event, sink: &mut impl ContentionSink) {
         match event {
             Event::MonitorEnter(e) if e.seq.is_none() => {
                 self.enter_unnumbered(e);
@@ -240,7 +240,7 @@ impl MonitorReplay {
         &mut self,
         end: TimeNs,
         active: impl Fn(ThreadId) -> TimeNs,
-        sink: &mut impl StretchSink,
+        sink: &mut impl ContentionSink,
     ) -> Vec<OpenContention> {
         self.finish_with(end, active, &ReadOwners::default(), sink)
     }
@@ -251,7 +251,7 @@ impl MonitorReplay {
         end: TimeNs,
         active: impl Fn(ThreadId) -> TimeNs,
         read: &ReadOwners,
-        sink: &mut impl StretchSink,
+        sink: &mut impl ContentionSink,
     ) -> Vec<OpenContention> {
         self.listed = (0..self.locks.len() as u32).collect();
         self.advance(TimeNs(u64::MAX), sink);
@@ -265,7 +265,7 @@ impl MonitorReplay {
                     self.counts.ends_lost += u64::from(blocked.origin == Origin::Enter);
                     continue;
                 }
-                let mut stretch = OpenContention {
+                let mut contention = OpenContention {
                     thread: blocked.thread,
                     chain: blocked.chain,
                     lock: *lock,
@@ -278,12 +278,12 @@ impl MonitorReplay {
                     is_older_than_recording: false,
                 };
                 let seen = (blocked.owner_at_begin(), blocked.start);
-                self.hand_over.give_open(*lock, replay, blocked, read, &mut self.holders, sink);
-                stretch.set_owner(self.hand_over.last_owner(&self.holders, seen));
-                open.push(stretch);
+                self.hand_over.give_open(*lock, replay, blocked, read, &mut self.owners, sink);
+                contention.set_owner(self.hand_over.last_owner(&self.owners, seen));
+                open.push(contention);
             }
         }
-        open.sort_by_key(|stretch| (stretch.start, stretch.thread));
+        open.sort_by_key(|contention| (contention.start, contention.thread));
         open
     }
 
@@ -296,13 +296,13 @@ impl MonitorReplay {
         let replay = &mut self.locks[index as usize].1;
         let arrival = match replay.order.pass(&event) {
             true => {
-                replay.replay(&event, &mut self.holders, &mut self.counts);
+                replay.replay(&event, &mut self.owners, &mut self.counts);
                 Arrival::Placed
             }
             false => replay.order.insert(event, self.bounds.pending_events),
         };
         if arrival == Arrival::Placed {
-            if replay.replay_ready(&mut self.holders, &mut self.counts) {
+            if replay.replay_ready(&mut self.owners, &mut self.counts) {
                 self.listed.push(index);
             }
             if !replay.is_full(self.bounds.marks) {
@@ -322,7 +322,7 @@ impl MonitorReplay {
         let Some((_, replay)) = self.locks.get_mut(index as usize) else { return };
         while let Some(next) = replay.order.next(self.watermark, self.bounds.pending_events) {
             match next {
-                Next::Event(event) => replay.replay(&event, &mut self.holders, &mut self.counts),
+                Next::Event(event) => replay.replay(&event, &mut self.owners, &mut self.counts),
                 Next::Gap { count, last } if !self.gaps_expected => {
                     self.counts.lost_numbers += count;
                     replay.lose(last);
@@ -332,9 +332,9 @@ impl MonitorReplay {
         }
     }
 
-    /// An event whose number was given up or is taken. The stretch that it
+    /// An event whose number was given up or is taken. The contention that it
     /// ends is counted all the same.
-    fn late(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
+    fn late(&mut self, index: u32, event: LockEvent, sink: &mut impl ContentionSink) {
         let (lock, replay) = &mut self.locks[index as usize];
         let found = replay.order.unlose(event.seq);
         self.counts.lost_numbers = self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
@@ -350,7 +350,7 @@ impl MonitorReplay {
                     chain: event.chain,
                     ..MonitorEntered::default()
                 },
-                holder: HolderId::UNKNOWN,
+                owner: OwnerId::UNKNOWN,
                 basis: Basis::Gap,
                 after_wait: event.kind == LockEventKind::Reentered,
                 bound: event.kind == LockEventKind::Reentered && event.flag,
@@ -363,7 +363,7 @@ impl MonitorReplay {
 
     /// The event is further ahead than there is room: gives up what is
     /// missing in between.
-    fn make_room(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
+    fn make_room(&mut self, index: u32, event: LockEvent, sink: &mut impl ContentionSink) {
         self.counts.folded += 1;
         let watermark = std::mem::replace(&mut self.watermark, TimeNs(u64::MAX));
         self.go_on(index);
@@ -373,7 +373,7 @@ impl MonitorReplay {
             replay.lose(last);
         }
         let is_placed = replay.order.insert(event, self.bounds.pending_events) == Arrival::Placed;
-        if is_placed && replay.replay_ready(&mut self.holders, &mut self.counts) {
+        if is_placed && replay.replay_ready(&mut self.owners, &mut self.counts) {
             self.listed.push(index);
         }
         self.watermark = watermark;
@@ -382,7 +382,7 @@ impl MonitorReplay {
 
     /// There are too many locks: hands over what another one has only kept for a
     /// watermark, and gives its place to the event's.
-    fn settle_another(&mut self, rest: Rest, sink: &mut impl StretchSink) {
+    fn settle_another(&mut self, rest: Rest, sink: &mut impl ContentionSink) {
         self.counts.folded += 1;
         let Some(index) = self.locks.place_to_settle() else { return };
         self.settle(index, sink);
@@ -394,16 +394,16 @@ impl MonitorReplay {
 
     /// Hands over and accounts for whatever the lock's marks are kept for,
     /// and drops them.
-    fn settle(&mut self, index: u32, sink: &mut impl StretchSink) {
+    fn settle(&mut self, index: u32, sink: &mut impl ContentionSink) {
         self.give_done(index, TimeNs(u64::MAX), sink);
         let replay = &mut self.locks[index as usize].1;
-        if replay.settle(self.bounds.slices_per_stretch) {
+        if replay.settle(self.bounds.slices_per_contention) {
             self.counts.folded += 1;
         }
         replay.drop_marks(TimeNs(u64::MAX));
     }
 
-    fn advance(&mut self, watermark: TimeNs, sink: &mut impl StretchSink) {
+    fn advance(&mut self, watermark: TimeNs, sink: &mut impl ContentionSink) {
         self.watermark = self.watermark.max(watermark);
         let many = self.locks.len() > MANY;
         let needed_from = self.hand_over.schedules.needed_from(self.watermark);
@@ -422,13 +422,13 @@ impl MonitorReplay {
             }
         }
         self.give_told(self.watermark, sink);
-        self.counts.folded += self.holders.take_folded();
+        self.counts.folded += self.owners.take_folded();
     }
 
-    fn give_done(&mut self, index: u32, watermark: TimeNs, sink: &mut impl StretchSink) {
+    fn give_done(&mut self, index: u32, watermark: TimeNs, sink: &mut impl ContentionSink) {
         let Some((lock, replay)) = self.locks.get_mut(index as usize) else { return };
         for blocked in replay.take_done(watermark) {
-            self.hand_over.give(*lock, replay, blocked, &self.holders, sink);
+            self.hand_over.give(*lock, replay, blocked, &self.owners, sink);
         }
     }
 
@@ -440,7 +440,7 @@ impl MonitorReplay {
         self.unnumbered.insert((enter.thread, enter.lock), *enter);
     }
 
-    fn entered_unnumbered(&mut self, entered: &MonitorEntered, sink: &mut impl StretchSink) {
+    fn entered_unnumbered(&mut self, entered: &MonitorEntered, sink: &mut impl ContentionSink) {
         let enter = self.unnumbered.remove(&(entered.thread, entered.lock));
         let mut event = *entered;
         if event.start == TimeNs(0) {
@@ -456,12 +456,12 @@ impl MonitorReplay {
             (false, true) => (at_enter, Basis::SeenAtEnter),
             (false, false) => (ThreadId::NONE, Basis::NoMark),
         };
-        let holder = self.holders.intern(Holder::thread(event.lock, owner));
-        self.told.push(Told { kind: Kind::Monitor, event, holder, basis, after_wait: false, bound: false });
+        let owner = self.owners.intern(Owner::thread(event.lock, owner));
+        self.told.push(Told { kind: Kind::Monitor, event, owner, basis, after_wait: false, bound: false });
         self.bound_told(sink);
     }
 
-    fn reentered(&mut self, e: &MonitorReentered, sink: &mut impl StretchSink) {
+    fn reentered(&mut self, e: &MonitorReentered, sink: &mut impl ContentionSink) {
         if e.seq.is_some() {
             if let Some(index) = self.locks.find_or_add(e.lock) {
                 let replay = &mut self.locks[index as usize].1;
@@ -491,7 +491,7 @@ impl MonitorReplay {
         self.told.push(Told {
             kind: Kind::Monitor,
             event,
-            holder: HolderId::UNKNOWN,
+            owner: OwnerId::UNKNOWN,
             basis: Basis::NoMark,
             after_wait: true,
             bound: e.bound,
@@ -499,18 +499,18 @@ impl MonitorReplay {
         self.bound_told(sink);
     }
 
-    fn bound_told(&mut self, sink: &mut impl StretchSink) {
+    fn bound_told(&mut self, sink: &mut impl ContentionSink) {
         if self.told.len() >= self.bounds.pending_events {
             self.give_told(TimeNs(u64::MAX), sink);
         }
     }
 
-    fn give_told(&mut self, watermark: TimeNs, sink: &mut impl StretchSink) {
+    fn give_told(&mut self, watermark: TimeNs, sink: &mut impl ContentionSink) {
         let mut told = std::mem::take(&mut self.told);
-        told.retain(|stretch| {
-            let ready = stretch.event.time <= watermark;
+        told.retain(|contention| {
+            let ready = contention.event.time <= watermark;
             if ready {
-                self.hand_over.give_told(stretch, &self.holders, sink);
+                self.hand_over.give_told(contention, &self.owners, sink);
             }
             !ready
         });
@@ -526,7 +526,7 @@ fn end_of_reentry(e: &MonitorReentered) -> LockEvent {
         thread: e.thread,
         other: ThreadId::NONE,
         chain: e.chain,
-        holder_frame: 0,
+        owner_frame: 0,
         flag: e.bound,
         nested: false,
         kind: LockEventKind::Reentered,
@@ -542,7 +542,7 @@ fn numbered(event: &Event) -> Option<(LockId, LockEvent)> {
         thread: ThreadId::NONE,
         other: ThreadId::NONE,
         chain: ChainId::NONE,
-        holder_frame: 0,
+        owner_frame: 0,
         flag: false,
         nested: false,
         kind: LockEventKind::Enter,
@@ -565,7 +565,7 @@ fn numbered(event: &Event) -> Option<(LockId, LockEvent)> {
             shape!(e, Entered, chain: e.chain, start: e.start, other: e.previous_owner)
         }
         Event::MonitorExit(e) => shape!(
-            e, Exit, chain: e.chain, holder_frame: e.holder_frame, flag: e.holder_approximate
+            e, Exit, chain: e.chain, owner_frame: e.owner_frame, flag: e.owner_approximate
         ),
         Event::MonitorWait(e) => shape!(e, Wait, chain: e.chain),
         Event::MonitorNotify(e) => shape!(e, Notify, other: e.waiter),

@@ -2,13 +2,13 @@
 //!
 //! Events of different threads arrive in any order. Numbers without gaps say
 //! when the next event is there; a number that is still missing after the
-//! stream's watermark has passed its neighbours by [`GAP_PATIENCE`] is lost.
+//! stream's watermark has passed its neighbours by [`GAP_PATIENCE`] is dropped.
 
 use headway_model::event::MonitorReentered;
 use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How long after the watermark passed its successor a number counts as lost.
+/// How long after the watermark passed its successor a number counts as dropped.
 /// A thread takes its number first and reads the clock afterwards, and may be
 /// scheduled out in between.
 const GAP_PATIENCE: DurationNs = DurationNs(100_000_000);
@@ -18,14 +18,14 @@ const GAP_PATIENCE: DurationNs = DurationNs(100_000_000);
 pub(crate) struct LockEvent {
     pub seq: u64,
     pub time: TimeNs,
-    /// Begin of the stretch, for ends of stretches; 0 if unknown.
+    /// Begin of the contention, for ends of contentions; 0 if unknown.
     pub start: TimeNs,
     pub thread: ThreadId,
     /// Owner seen, previous owner or waiter chosen.
     pub other: ThreadId,
     pub chain: ChainId,
-    pub holder_frame: u16,
-    /// The exit's holder frame is approximate; the re-entry's end is a bound.
+    pub owner_frame: u16,
+    /// The exit's owner frame is approximate; the re-entry's end is a bound.
     pub flag: bool,
     /// The thread was last blocked on another lock: maybe while it held this one.
     pub nested: bool,
@@ -56,7 +56,7 @@ impl LockEvent {
             thread: reentered.thread,
             other: ThreadId::NONE,
             chain: reentered.chain,
-            holder_frame: 0,
+            owner_frame: 0,
             flag: false,
             nested: false,
             kind: LockEventKind::ReenterBegin,
@@ -87,7 +87,7 @@ impl Numbered for LockEvent {
 pub(crate) enum Next<E> {
     /// This event.
     Event(E),
-    /// So many lost events, the last of which has this number.
+    /// So many dropped events, the last of which has this number.
     Gap { count: u64, last: u64 },
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Order<E> {
     held: usize,
     /// Numbers known to be the begins of re-entries.
     begins: BTreeMap<u64, E>,
-    /// Numbers given up as lost, oldest first, for late comers.
+    /// Numbers given up as dropped, oldest first, for late comers.
     lost: VecDeque<(u64, u64)>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Order<E> {
 pub(crate) enum Arrival {
     /// It has its place.
     Placed,
-    /// The same number is taken already, or was given up as lost.
+    /// The same number is taken already, or was given up as dropped.
     Late,
     /// It is too far ahead of the next number: older ones must be given up.
     TooFar,
@@ -200,7 +200,7 @@ impl<E: Numbered> Order<E> {
     }
 
     /// Notes that a number belongs to the begin of a re-entry, for the case
-    /// that it has no event of its own. True if it had been given up as lost.
+    /// that it has no event of its own. True if it had been given up as dropped.
     pub fn note_begin(&mut self, begin: E) -> bool {
         const REMEMBERED: usize = 1024;
         if begin.seq() == 0 {
@@ -215,7 +215,7 @@ impl<E: Numbered> Order<E> {
         false
     }
 
-    /// True once for a number that had been given up as lost.
+    /// True once for a number that had been given up as dropped.
     pub fn unlose(&mut self, seq: u64) -> bool {
         // Where there are losses every event may come late.
         let at = self.lost.partition_point(|(_, to)| *to < seq);

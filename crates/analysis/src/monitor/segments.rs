@@ -1,8 +1,8 @@
 //! Who held a lock, worked out once for all who were blocked on it.
 
+use super::contention::{Basis, Kind, List, Shared, Slice};
 use super::drawn::{draw, Found};
 use super::slicing::{Former, Mark, Slicer};
-use super::stretch::{Basis, Kind, List, Shared, Slice};
 use super::OwnerId;
 use headway_model::random::Random;
 use headway_model::{DurationNs, ThreadId, TimeNs};
@@ -131,7 +131,7 @@ impl Segments {
         })
     }
 
-    /// The mark at this position is not what it was: begins anew.
+    /// The mark at this position is not what it was: begins again.
     pub fn changed(&mut self, at: usize) {
         if at < self.cuts.len() {
             self.begin_anew();

@@ -1,4 +1,4 @@
-//! Splits a blocked stretch by who held the lock.
+//! Splits a contention by who held the lock.
 //!
 //! What is recorded about a lock are *marks*: moments at which something
 //! about its owner is certain. Between two neighbouring marks a claim is made
@@ -6,12 +6,12 @@
 //!
 //! | from | to | the time between |
 //! |---|---|---|
-//! | anything but another holder | exit of O | O's, with the chain of the exit: O held the lock already, or barged in |
+//! | anything but another owner | exit of O | O's, with the chain of the exit: O held the lock already, or barged in |
 //! | O seen holding | exit of O, or O seen holding | O's |
 //! | exit | acquisition by P | unknown: the lock changed hands |
 //! | P seen holding | exit of O, or O seen holding | unknown: P's exit was not recorded |
 //! | P seen holding | acquisition by O | unknown, likewise |
-//! | last exit | end of the stretch | unknown: wake-up |
+//! | last exit | end of the contention | unknown: wake-up |
 //! | missing events | anything | unknown |
 //! | exit | somebody woken | unknown: what happened until then was not recorded |
 //!
@@ -21,11 +21,11 @@
 //! that comes right then still reads the owner that is leaving. A look proves
 //! nothing about the thread that left within [`LEAVING`].
 //!
-//! A stretch during which nobody was seen to release or acquire the lock goes
+//! A contention during which nobody was seen to release or acquire the lock goes
 //! to the owner read at its beginning, marked [`Basis::SeenAtEnter`].
 
-use super::holders::HolderId;
-use super::stretch::{Basis, Slice};
+use super::contention::{Basis, Slice};
+use super::owners::OwnerId;
 use headway_model::{DurationNs, ThreadId, TimeNs};
 
 /// How long a thread may stay the lock's owner after its exit took its number:
@@ -82,10 +82,10 @@ pub(crate) struct Mark {
     /// Who.
     pub thread: ThreadId,
     /// Who, with which chain; for kinds without a chain the thread alone.
-    pub holder: HolderId,
+    pub owner: OwnerId,
     /// What.
     pub kind: MarkKind,
-    /// See [`Slice::holder_blocked`].
+    /// See [`Slice::owner_blocked`].
     pub nested: bool,
 }
 
@@ -100,10 +100,10 @@ impl Mark {
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     thread: ThreadId,
-    holder: HolderId,
+    owner: OwnerId,
     /// Last moment at which it was seen holding.
     until: TimeNs,
-    /// True if all that is known was read when the stretch began.
+    /// True if all that is known was read when the contention began.
     from_enter: bool,
     /// True if it was about to release the lock in `Object.wait`.
     leaving: bool,
@@ -116,12 +116,12 @@ impl Claim {
     }
 }
 
-/// Walks along the marks inside one stretch.
+/// Walks along the marks inside one contention.
 #[derive(Clone, Debug)]
 pub(crate) struct Slicer {
-    /// The blocked thread; marks of its own are not about this stretch.
+    /// The blocked thread; marks of its own are not about this contention.
     thread: ThreadId,
-    /// Up to here the stretch is accounted for.
+    /// Up to here the contention is accounted for.
     cursor: TimeNs,
     claim: Option<Claim>,
     former: Former,
@@ -131,19 +131,19 @@ pub(crate) struct Slicer {
 }
 
 impl Slicer {
-    /// A stretch of `thread` beginning at `start`, when `owner` was read from
+    /// A contention of `thread` beginning at `start`, when `owner` was read from
     /// the lock; `former` is the thread known to have held it before. `broken`
     /// if marks between the start and the first one given are missing.
     pub fn new(
         thread: ThreadId,
         start: TimeNs,
-        owner: Option<(ThreadId, HolderId)>,
+        owner: Option<(ThreadId, OwnerId)>,
         former: Former,
         broken: bool,
     ) -> Slicer {
-        let claim = owner.filter(|_| !broken).map(|(thread, holder)| Claim {
+        let claim = owner.filter(|_| !broken).map(|(thread, owner)| Claim {
             thread,
-            holder,
+            owner,
             until: start,
             from_enter: true,
             leaving: false,
@@ -162,7 +162,7 @@ impl Slicer {
         Slicer { thread, ..self.clone() }
     }
 
-    /// Up to when the stretch is accounted for.
+    /// Up to when the contention is accounted for.
     pub fn cursor(&self) -> TimeNs {
         self.cursor
     }
@@ -193,7 +193,7 @@ impl Slicer {
         }
     }
 
-    /// Accounts for the rest, up to the stretch's end. If it is `in_flight`,
+    /// Accounts for the rest, up to the contention's end. If it is `in_flight`,
     /// who held the lock last holds it still, as far as recorded.
     pub fn finish(mut self, end: TimeNs, in_flight: bool, out: &mut Vec<Slice>) {
         self.nested = true;
@@ -210,14 +210,14 @@ impl Slicer {
                 (false, true) => Basis::WakeUp,
                 (false, false) => Basis::NoMark,
             };
-            return self.emit(end, HolderId::UNKNOWN, basis, out);
+            return self.emit(end, OwnerId::UNKNOWN, basis, out);
         };
         if !claim.leaving && (claim.from_enter || in_flight) {
-            return self.emit(end, claim.holder, Basis::SeenAtEnter, out);
+            return self.emit(end, claim.owner, Basis::SeenAtEnter, out);
         }
         self.close_claim(out);
         let basis = if claim.leaving { Basis::WakeUp } else { Basis::ExitMissed };
-        self.emit(end, HolderId::UNKNOWN, basis, out);
+        self.emit(end, OwnerId::UNKNOWN, basis, out);
     }
 
     /// A look at the owner says something unless the owner it saw may be the
@@ -233,7 +233,7 @@ impl Slicer {
 
     fn exit(&mut self, mark: &Mark, time: TimeNs, basis: Basis, out: &mut Vec<Slice>) {
         if self.begin_span(mark.thread, time, out) {
-            self.emit(time, mark.holder, basis, out);
+            self.emit(time, mark.owner, basis, out);
         }
         self.claim = None;
         self.former = Former { thread: mark.thread, until: time, left: true };
@@ -242,7 +242,7 @@ impl Slicer {
 
     fn woken(&mut self, time: TimeNs, out: &mut Vec<Slice>) {
         if self.claim.is_none() && self.released && !self.broken {
-            self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out);
+            self.emit(time, OwnerId::UNKNOWN, Basis::HandOver, out);
         }
     }
 
@@ -251,7 +251,7 @@ impl Slicer {
         let from_enter = mark.kind == MarkKind::Seen && self.claim.is_some_and(|claim| claim.from_enter);
         self.claim = Some(Claim {
             thread: mark.thread,
-            holder: mark.holder,
+            owner: mark.owner,
             until: time,
             from_enter,
             leaving: mark.kind == MarkKind::Waiting,
@@ -262,25 +262,25 @@ impl Slicer {
         match self.claim {
             Some(claim) if claim.leaving => {
                 self.close_claim(out);
-                self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out);
+                self.emit(time, OwnerId::UNKNOWN, Basis::HandOver, out);
                 self.former = claim.former();
             }
             Some(claim) if claim.from_enter => {
-                self.emit(time, claim.holder, Basis::SeenAtEnter, out);
+                self.emit(time, claim.owner, Basis::SeenAtEnter, out);
                 self.former = claim.former();
             }
             Some(claim) => {
                 self.close_claim(out);
-                self.emit(time, HolderId::UNKNOWN, Basis::ExitMissed, out);
+                self.emit(time, OwnerId::UNKNOWN, Basis::ExitMissed, out);
                 self.former = claim.former();
             }
-            None if self.broken => self.emit(time, HolderId::UNKNOWN, Basis::Gap, out),
-            None if self.former.left => self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out),
-            None => self.emit(time, HolderId::UNKNOWN, Basis::NoMark, out),
+            None if self.broken => self.emit(time, OwnerId::UNKNOWN, Basis::Gap, out),
+            None if self.former.left => self.emit(time, OwnerId::UNKNOWN, Basis::HandOver, out),
+            None => self.emit(time, OwnerId::UNKNOWN, Basis::NoMark, out),
         }
         self.broken = false;
         self.claim =
-            Some(Claim { thread: mark.thread, holder: mark.holder, until: time, from_enter: false, leaving: false });
+            Some(Claim { thread: mark.thread, owner: mark.owner, until: time, from_enter: false, leaving: false });
     }
 
     /// `thread` holds the lock at `time`. True if it did from the cursor on;
@@ -293,12 +293,12 @@ impl Slicer {
                 self.former = claim.former();
                 self.claim = None;
                 if !claim.leaving {
-                    self.emit(time, HolderId::UNKNOWN, Basis::ExitMissed, out);
+                    self.emit(time, OwnerId::UNKNOWN, Basis::ExitMissed, out);
                 }
                 claim.leaving
             }
             None if self.broken => {
-                self.emit(time, HolderId::UNKNOWN, Basis::Gap, out);
+                self.emit(time, OwnerId::UNKNOWN, Basis::Gap, out);
                 self.broken = false;
                 false
             }
@@ -312,14 +312,14 @@ impl Slicer {
         self.broken = true;
     }
 
-    /// Accounts for the time up to the last moment the claimed holder was seen.
+    /// Accounts for the time up to the last moment the claimed owner was seen.
     fn close_claim(&mut self, out: &mut Vec<Slice>) {
         if let Some(claim) = self.claim {
-            self.emit(claim.until, claim.holder, Basis::Held, out);
+            self.emit(claim.until, claim.owner, Basis::Held, out);
         }
     }
 
-    fn emit(&mut self, to: TimeNs, holder: HolderId, basis: Basis, out: &mut Vec<Slice>) {
+    fn emit(&mut self, to: TimeNs, owner: OwnerId, basis: Basis, out: &mut Vec<Slice>) {
         if to <= self.cursor {
             return;
         }
@@ -327,9 +327,9 @@ impl Slicer {
             start: self.cursor,
             duration: to.since(self.cursor),
             stop_the_world: DurationNs::ZERO,
-            holder,
+            owner,
             basis,
-            holder_blocked: self.nested && holder.is_known(),
+            owner_blocked: self.nested && owner.is_known(),
             stands_for: 1,
         });
         self.cursor = to;

@@ -128,7 +128,7 @@ impl DerefMut for LockTable {
 mod tests {
     use super::super::lock::Counts;
     use super::super::order::{LockEvent, LockEventKind};
-    use super::super::Holders;
+    use super::super::OwnersById;
     use super::*;
     use headway_model::{ChainId, ThreadId, TimeNs};
 
@@ -154,12 +154,12 @@ mod tests {
             thread: ThreadId(thread),
             other: ThreadId::NONE,
             chain: ChainId(1),
-            holder_frame: 0,
+            owner_frame: 0,
             flag: false,
             nested: false,
             kind,
         };
-        let (mut holders, mut counts) = (Holders::new(64), Counts::default());
+        let (mut owners, mut counts) = (OwnersById::new(64), Counts::default());
         let mut table = LockTable::new(Kind::Monitor, 1);
         let mut marks = Vec::new();
         for id in 1..=8 {
@@ -169,7 +169,7 @@ mod tests {
             for (seq, (kind, thread)) in (1..).zip(kinds) {
                 let event = event(kind, seq, thread);
                 assert!(replay.order.pass(&event));
-                replay.replay(&event, &mut holders, &mut counts);
+                replay.replay(&event, &mut owners, &mut counts);
             }
             let done = replay.take_done(TimeNs(9));
             assert_eq!((done.len(), done.spilled()), (1, false));

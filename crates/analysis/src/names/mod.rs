@@ -36,7 +36,7 @@ pub(crate) struct PathFrame {
     pub line: u32,
 }
 
-/// Where a method comes from: what its name does not tell.
+/// Where a method comes from: what its name does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     /// `Inventory.java`; empty if unknown.
@@ -280,7 +280,7 @@ impl Names {
 
     /// The chain of the frame that holds a lock: from `from` on, and from
     /// there the first frame that is not the waiting machinery itself.
-    pub fn holder_path(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
+    pub fn owner_path(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
         let path = self.path(chain, from)?;
         let frames = self.frames(path);
         match self.skip_machinery(&frames) {
@@ -295,12 +295,12 @@ impl Names {
     }
 
     /// The same, with all frames where they are those of a lock's own methods.
-    pub fn holder_chain(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
+    pub fn owner_chain(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
         let path = self.path(chain, from)?;
         let first = self.frames(path).first().copied();
         let name = first.and_then(|frame| self.method_name(frame.name));
         match name.is_some_and(|name| name.full.starts_with("java.lang.Object.")) {
-            true => self.holder_path(chain, from),
+            true => self.owner_path(chain, from),
             false => Some(path),
         }
     }

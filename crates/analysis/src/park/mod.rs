@@ -1,4 +1,4 @@
-//! `park`: replays parks and unparks into blocked stretches on locks of
+//! `park`: replays parks and unparks into contentions on locks of
 //! `java.util.concurrent`, and into conditional waits with who ended them.
 //!
 //! All parks and unparks of a process have one order. In that order an unpark

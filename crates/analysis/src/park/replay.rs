@@ -10,7 +10,7 @@ use crate::monitor::lock::Counts;
 use crate::monitor::order::{Arrival, LockEvent, LockEventKind, Next, Order};
 use crate::monitor::slicing::MarkKind;
 use crate::monitor::table::LockTable;
-use crate::monitor::{Basis, Holders, Kind, StretchSink};
+use crate::monitor::{Basis, ContentionSink, Kind, OwnersById};
 use crate::names::Names;
 use crate::options::Bounds;
 use headway_model::event::{ParkOutcome, Sampling};
@@ -26,11 +26,11 @@ pub struct ParkCounts {
     pub lost_numbers: u64,
     /// Times that a memory bound folded details.
     pub folded: u64,
-    /// Parks whose end was lost.
+    /// Parks whose end was dropped.
     pub ends_lost: u64,
     /// Slices of which it was checked that they add up to their contention.
     pub slices_checked: u64,
-    /// Stretches whose slices did not.
+    /// Contentions whose slices did not.
     pub slices_wrong: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Prepared {
     Placed(ParkEvent),
     /// A park of a recording without an order.
     Told(ParkEvent),
-    /// The world stood still.
+    /// The world was stopped.
     Pause(TimeNs, DurationNs),
     /// What is sampled changes.
     Sampling(Sampling),
@@ -131,7 +131,7 @@ impl Given {
     }
 }
 
-/// Replays parks into blocked contentions and waits.
+/// Replays parks into contentions and waits.
 #[derive(Debug)]
 pub struct ParkReplay {
     order: Order<ParkEvent>,
@@ -208,18 +208,18 @@ impl ParkReplay {
     }
 
     /// Takes in what an event says.
-    pub(crate) fn take(&mut self, prepared: &Prepared, holders: &mut Holders, sink: &mut impl StretchSink) {
+    pub(crate) fn take(&mut self, prepared: &Prepared, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         match prepared {
-            Prepared::Placed(event) => self.place(*event, holders, sink),
-            Prepared::Told(event) => self.told_at_end(event, holders, sink),
+            Prepared::Placed(event) => self.place(*event, owners, sink),
+            Prepared::Told(event) => self.told_at_end(event, owners, sink),
             Prepared::Pause(start, duration) => self.hand_over.pauses.add(*start, *duration),
             Prepared::Sampling(sampling) => self.hand_over.schedules.add(*sampling),
-            Prepared::Watermark(time) => self.advance(*time, holders, sink),
+            Prepared::Watermark(time) => self.advance(*time, owners, sink),
             Prepared::Nothing => {}
         }
     }
 
-    fn place(&mut self, event: ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+    fn place(&mut self, event: ParkEvent, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         if let Some(begin) = begin_of(&event) {
             // Mostly there already; a recording may leave it out.
             if self.order.insert(begin, self.bounds.pending_events) == Arrival::Late {
@@ -228,16 +228,16 @@ impl ParkReplay {
             }
         }
         if self.order.pass(&event) {
-            self.replay(&event, holders, sink);
+            self.replay(&event, owners, sink);
         } else {
             match self.order.insert(event, self.bounds.pending_events) {
                 Arrival::Placed => {}
-                Arrival::Late => return self.late(&event, holders, sink),
-                Arrival::TooFar => self.make_room(event, holders, sink),
+                Arrival::Late => return self.late(&event, owners, sink),
+                Arrival::TooFar => self.make_room(event, owners, sink),
             }
         }
         while let Some(event) = self.order.next_ready() {
-            self.replay(&event, holders, sink);
+            self.replay(&event, owners, sink);
         }
     }
 
@@ -294,11 +294,11 @@ impl ParkReplay {
         self.counts.lost_numbers = self.counts.lost_numbers.saturating_sub(u64::from(was_lost));
     }
 
-    pub(super) fn advance(&mut self, watermark: TimeNs, holders: &mut Holders, sink: &mut impl StretchSink) {
+    pub(super) fn advance(&mut self, watermark: TimeNs, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         self.watermark = self.watermark.max(watermark);
         while let Some(next) = self.order.next(self.watermark, self.bounds.pending_events) {
             match next {
-                Next::Event(event) => self.replay(&event, holders, sink),
+                Next::Event(event) => self.replay(&event, owners, sink),
                 Next::Gap { count, last } => self.lose(count, last),
             }
         }
@@ -307,7 +307,7 @@ impl ParkReplay {
             let Some((lock, replay)) = self.locks.get_mut(index as usize) else { continue };
             replay.note_lost(self.last_lost);
             for blocked in replay.take_done(self.watermark) {
-                self.hand_over.give(*lock, replay, blocked, holders, sink);
+                self.hand_over.give(*lock, replay, blocked, owners, sink);
             }
             replay.drop_marks(needed_from);
             replay.listed = replay.is_waiting();
@@ -315,17 +315,17 @@ impl ParkReplay {
                 self.listed.push(index);
             }
         }
-        self.give_told(self.watermark, holders, sink);
-        self.counts.folded += holders.take_folded();
+        self.give_told(self.watermark, owners, sink);
+        self.counts.folded += owners.take_folded();
     }
 
     /// The event is further ahead than there is room: gives up what is missing
     /// in between.
-    fn make_room(&mut self, event: ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+    fn make_room(&mut self, event: ParkEvent, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         self.counts.folded += 1;
         while let Some(next) = self.order.next(TimeNs(u64::MAX), self.bounds.pending_events) {
             match next {
-                Next::Event(event) => self.replay(&event, holders, sink),
+                Next::Event(event) => self.replay(&event, owners, sink),
                 Next::Gap { count, last } => self.lose(count, last),
             }
         }
@@ -344,7 +344,7 @@ impl ParkReplay {
     }
 
     /// An event whose number was given up. The time that it says is counted.
-    fn late(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+    fn late(&mut self, event: &ParkEvent, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         let found = self.order.unlose(event.seq);
         self.found(found);
         let (true, Some((parked, outcome))) = (found, parked_of(event)) else { return };
@@ -353,10 +353,10 @@ impl ParkReplay {
         }
         self.forget_park(event);
         if parked.what.synchronizer.is_lock() {
-            self.tell(event, &Parked { owner: ThreadId::NONE, ..parked }, Basis::Gap, holders, sink);
+            self.tell(event, &Parked { owner: ThreadId::NONE, ..parked }, Basis::Gap, owners, sink);
         } else {
             let wait = parked.wait(event.thread, event.time, Some(outcome), Waker::default());
-            self.wait(wait, holders, sink);
+            self.wait(wait, owners, sink);
         }
     }
 
@@ -375,20 +375,27 @@ impl ParkReplay {
         }
     }
 
-    fn replay(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+    fn replay(&mut self, event: &ParkEvent, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         match event.kind {
-            ParkEventKind::Begin { blocker, owner, what } => self.begin(event, blocker, owner, what, holders),
+            ParkEventKind::Begin { blocker, owner, what } => self.begin(event, blocker, owner, what, owners),
             ParkEventKind::Unpark { target, release, last_blocked } => {
-                self.unpark(event, target, (release, last_blocked), holders);
+                self.unpark(event, target, (release, last_blocked), owners);
             }
-            ParkEventKind::End { .. } => self.end(event, holders, sink),
+            ParkEventKind::End { .. } => self.end(event, owners, sink),
         }
     }
 
-    fn begin(&mut self, event: &ParkEvent, blocker: LockId, owner: ThreadId, what: Classified, holders: &mut Holders) {
+    fn begin(
+        &mut self,
+        event: &ParkEvent,
+        blocker: LockId,
+        owner: ThreadId,
+        what: Classified,
+        owners: &mut OwnersById,
+    ) {
         self.bound_parkers();
         let parker = self.parkers.entry(event.thread).or_default();
-        // Its end was lost, or it would not park again. Locks count that themselves.
+        // Its end was dropped, or it would not park again. Locks count that themselves.
         let former = parker.parked.take();
         self.counts.ends_lost += u64::from(former.is_some_and(|former| !former.what.synchronizer.is_lock()));
         let woken_for = parker.woken_for.take();
@@ -400,7 +407,7 @@ impl ParkReplay {
         let mut parked =
             Parked { blocker, owner, what, chain: event.chain, start: event.time, start_seq: event.seq, given: None };
         if let Some(given) = given {
-            self.exit(&given, &parked, true, holders);
+            self.exit(&given, &parked, true, owners);
             parked.given = Some(given);
         }
         if let Some(parker) = self.parkers.get_mut(&event.thread) {
@@ -425,7 +432,7 @@ impl ParkReplay {
         }
         if let Some(index) = self.lock(blocker) {
             let replay = &mut self.locks[index as usize].1;
-            replay.replay(&shape(event, LockEventKind::Enter, owner), holders, &mut self.counts);
+            replay.replay(&shape(event, LockEventKind::Enter, owner), owners, &mut self.counts);
             replay.after_wait(event.thread, what.after_wait);
         }
     }
@@ -465,7 +472,7 @@ impl ParkReplay {
         event: &ParkEvent,
         target: ThreadId,
         (release, last_blocked): (Release, LockId),
-        holders: &mut Holders,
+        owners: &mut OwnersById,
     ) {
         let waker = Waker { thread: event.thread, chain: event.chain, time: event.time, seq: event.seq };
         let parked = self.parkers.get(&target).and_then(|parker| parker.parked);
@@ -481,7 +488,7 @@ impl ParkReplay {
             // It is on its way already.
             return;
         }
-        self.exit(&given, &parked, false, holders);
+        self.exit(&given, &parked, false, owners);
         if let Some(parked) = self.parkers.get_mut(&target).and_then(|parker| parker.parked.as_mut()) {
             parked.given = Some(given);
         }
@@ -508,7 +515,7 @@ impl ParkReplay {
 
     /// An unpark of a thread that waits for a lock, or for a condition of a
     /// lock, is somebody's exit from that lock.
-    fn exit(&mut self, given: &Given, parked: &Parked, before: bool, holders: &mut Holders) {
+    fn exit(&mut self, given: &Given, parked: &Parked, before: bool, owners: &mut OwnersById) {
         let lock = match parked.what.synchronizer.is_lock() {
             true => parked.blocker,
             false => self.lock_of.get(&parked.blocker).copied().unwrap_or(LockId::NONE),
@@ -534,12 +541,12 @@ impl ParkReplay {
             ..blank(given.waker.thread, LockEventKind::Exit)
         };
         match before {
-            true => replay.exited_before(&event, kind, holders),
-            false => replay.exited(&event, kind, holders),
+            true => replay.exited_before(&event, kind, owners),
+            false => replay.exited(&event, kind, owners),
         }
     }
 
-    fn end(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+    fn end(&mut self, event: &ParkEvent, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         let ParkEventKind::End { unpark, waker, .. } = event.kind else { return };
         let Some((told, outcome)) = parked_of(event) else { return };
         self.bound_parkers();
@@ -565,7 +572,7 @@ impl ParkReplay {
             (parked.chain, parked.what) = (told.chain, told.what);
         }
         if let Some(given) = early {
-            self.exit(&given, &parked, true, holders);
+            self.exit(&given, &parked, true, owners);
             parked.given = Some(given);
         }
         let given = parked.given.filter(|given| unpark == 0 || given.waker.seq == unpark);
@@ -574,13 +581,13 @@ impl ParkReplay {
             let named = Waker { thread: waker, chain: ChainId::NONE, time: event.time, seq: unpark };
             let (waker, root) = given.map_or((named, named), |given| (given.ended_by(), given.root));
             let wait = parked.wait(event.thread, event.time, Some(outcome), waker);
-            self.wait(ParkWait { root, ..wait }, holders, sink);
+            self.wait(ParkWait { root, ..wait }, owners, sink);
             if let Some(parker) = self.parkers.get_mut(&event.thread) {
                 let (blocker, synchronizer) = (parked.blocker, parked.what.synchronizer);
                 parker.last_wait = Some(LastWait { blocker, synchronizer, end: event.time, root });
             }
         }
-        self.came_back(event, &parked, given, outcome, holders, sink);
+        self.came_back(event, &parked, given, outcome, owners, sink);
     }
 
     /// What a thread's coming back says about the lock it waited for.
@@ -590,8 +597,8 @@ impl ParkReplay {
         parked: &Parked,
         given: Option<Given>,
         outcome: ParkOutcome,
-        holders: &mut Holders,
-        sink: &mut impl StretchSink,
+        owners: &mut OwnersById,
+        sink: &mut impl ContentionSink,
     ) {
         let is_lock = parked.what.synchronizer.is_lock();
         let lock = match is_lock {
@@ -600,7 +607,7 @@ impl ParkReplay {
         };
         if lock.is_none() {
             if is_lock {
-                self.tell(event, parked, Basis::SeenAtEnter, holders, sink);
+                self.tell(event, parked, Basis::SeenAtEnter, owners, sink);
             }
             return;
         }
@@ -616,8 +623,8 @@ impl ParkReplay {
         let shape = LockEvent { start: parked.start, ..shape(event, LockEventKind::Entered, ThreadId::NONE) };
         let mark = (outcome == ParkOutcome::Unparked).then_some(kind);
         match is_lock {
-            true => replay.unparked(&shape, mark, holders),
-            false if woken => replay.taken(&shape, kind, holders),
+            true => replay.unparked(&shape, mark, owners),
+            false if woken => replay.taken(&shape, kind, owners),
             false => return,
         }
         if !replay.listed {
@@ -625,7 +632,7 @@ impl ParkReplay {
             self.listed.push(index);
         }
         if replay.is_full(self.bounds.marks) {
-            self.settle(index, holders, sink);
+            self.settle(index, owners, sink);
         }
         if mark == Some(MarkKind::Acquired) {
             if let Some(parker) = self.parkers.get_mut(&event.thread) {
@@ -634,12 +641,12 @@ impl ParkReplay {
         }
     }
 
-    fn settle(&mut self, index: u32, holders: &Holders, sink: &mut impl StretchSink) {
+    fn settle(&mut self, index: u32, owners: &OwnersById, sink: &mut impl ContentionSink) {
         let Some((lock, replay)) = self.locks.get_mut(index as usize) else { return };
         for blocked in replay.take_done(TimeNs(u64::MAX)) {
-            self.hand_over.give(*lock, replay, blocked, holders, sink);
+            self.hand_over.give(*lock, replay, blocked, owners, sink);
         }
-        if replay.settle(self.bounds.slices_per_stretch) {
+        if replay.settle(self.bounds.slices_per_contention) {
             self.counts.folded += 1;
         }
         replay.drop_marks(TimeNs(u64::MAX));
@@ -675,7 +682,7 @@ pub(super) fn parked_of(end: &ParkEvent) -> Option<(Parked, ParkOutcome)> {
     Some((Parked { blocker, owner, what, chain: end.chain, start, start_seq, given: None }, outcome))
 }
 
-/// The begin of a park, as its end tells it.
+/// The begin of a park, as its end reports it.
 fn begin_of(end: &ParkEvent) -> Option<ParkEvent> {
     let ParkEventKind::End { blocker, owner, what, start, start_seq, .. } = end.kind else { return None };
     let kind = ParkEventKind::Begin { blocker, owner, what };
@@ -690,7 +697,7 @@ fn blank(thread: ThreadId, kind: LockEventKind) -> LockEvent {
         thread,
         other: ThreadId::NONE,
         chain: ChainId::NONE,
-        holder_frame: 0,
+        owner_frame: 0,
         flag: false,
         nested: false,
         kind,

@@ -3,31 +3,31 @@
 use super::replay::{ParkCounts, ParkReplay};
 use super::wait::ParkWait;
 use crate::monitor::going::ReadOwners;
-use crate::monitor::{Holders, OpenContention, StretchSink};
+use crate::monitor::{ContentionSink, OpenContention, OwnersById};
 use crate::names::Names;
 use crate::options::Bounds;
 use headway_model::{Event, LockId, ThreadId, TimeNs};
 
-/// Replays parks without the rest of an analysis: stretches go to a sink,
+/// Replays parks without the rest of an analysis: contentions go to a sink,
 /// conditional waits are taken out.
 #[derive(Debug)]
 pub struct ParkStream {
     names: Names,
-    holders: Holders,
+    owners: OwnersById,
     replay: ParkReplay,
 }
 
 impl ParkStream {
     /// A replay that keeps to `bounds`.
     pub fn new(bounds: Bounds) -> ParkStream {
-        ParkStream { names: Names::default(), holders: Holders::new(bounds.leaves), replay: ParkReplay::new(bounds) }
+        ParkStream { names: Names::default(), owners: OwnersById::new(bounds.leaves), replay: ParkReplay::new(bounds) }
     }
 
     /// Takes in an event: definitions, parks, unparks, pauses, watermarks.
-    pub fn feed(&mut self, event: &Event, sink: &mut impl StretchSink) {
+    pub fn feed(&mut self, event: &Event, sink: &mut impl ContentionSink) {
         self.names.feed(event);
         let prepared = self.replay.prepare(event, LockId::NONE, self.names.dictionary());
-        self.replay.take(&prepared, &mut self.holders, sink);
+        self.replay.take(&prepared, &mut self.owners, sink);
     }
 
     /// The stream is over; see [`MonitorReplay::finish`](crate::monitor::MonitorReplay::finish).
@@ -35,9 +35,9 @@ impl ParkStream {
         &mut self,
         end: TimeNs,
         active: impl Fn(ThreadId) -> TimeNs,
-        sink: &mut impl StretchSink,
+        sink: &mut impl ContentionSink,
     ) -> Vec<OpenContention> {
-        self.replay.finish(end, active, &ReadOwners::default(), &mut self.holders, sink)
+        self.replay.finish(end, active, &ReadOwners::default(), &mut self.owners, sink)
     }
 
     /// The conditional waits that are over since this was called last.

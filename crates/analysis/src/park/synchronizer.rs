@@ -1,11 +1,11 @@
-//! What a thread parks for: told by the frames through which it parked and by
+//! What a thread parks for: known from the frames through which it parked and by
 //! its blocker's class.
 //!
 //! The blocker alone does not say it. The readers and the writers of a
 //! `ReentrantReadWriteLock` park on the same object, a queue's `take` and a
 //! developer's own condition both park on a `ConditionObject`, and a lock built
 //! by a developer parks on a class of theirs. The frames between
-//! `LockSupport.park` and the caller tell them apart.
+//! `LockSupport.park` and the caller distinguish them.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Synchronizer {
-    /// `Object.wait`, which does not park: here so that all waits are told
+    /// `Object.wait`, which does not park: here so that all waits are reported
     /// apart by one word.
     Monitor,
     /// A `ReentrantLock`.

@@ -1,7 +1,7 @@
-//! What each thread is doing, told by its own events and by who notifies it.
+//! What each thread is doing, known from its own events and by who notifies it.
 //!
 //! The events of one thread come in its own order; those of different threads
-//! in any. Only a notify is told by another thread: it is kept until the
+//! in any. Only a notify is an event of another thread: it is kept until the
 //! waiter's own events have caught up.
 
 use crate::by_id::ById;
@@ -291,7 +291,7 @@ impl Activities {
         thread.runs(e.time);
     }
 
-    /// Parks too short to be told one by one. When each was is not recorded:
+    /// Parks too short to be recorded one by one. When each was is not recorded:
     /// they count as if they had been one, ending when the last of them ended.
     pub fn parked_shortly(&mut self, e: &ShortParks, acquires: bool, spent: &mut impl Spent) {
         let Some(thread) = self.thread(e.thread) else { return };
@@ -305,8 +305,8 @@ impl Activities {
         }
     }
 
-    /// Stretches that the thread has added up. Whether it is in another one now
-    /// was told, if it is.
+    /// Contentions that the thread has added up. Whether it is in another one now
+    /// was recorded, if it is.
     pub fn adds(&mut self, e: &Sum, acquires: bool, spent: &mut impl Spent) {
         let Some(thread) = self.thread(e.thread) else { return };
         let span = (e.time - e.total, e.time);
@@ -439,7 +439,7 @@ impl Activity {
     }
 }
 
-/// When something began that an event tells the end of.
+/// When something began that an event reports the end of.
 fn told_since(start: TimeNs, end: TimeNs) -> TimeNs {
     match start {
         TimeNs(0) => end,

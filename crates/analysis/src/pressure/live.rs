@@ -111,7 +111,7 @@ pub struct LivePark {
 
 impl OnlinePressure {
     /// A picture of now. `dictionary` says what things are called. Which of
-    /// the threads counted as running sleep, the events do not tell.
+    /// the threads counted as running sleep, the events do not say.
     pub fn picture(&self, dictionary: &Dictionary) -> Picture {
         let options = self.options();
         let census = self.census();

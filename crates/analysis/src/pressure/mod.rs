@@ -7,10 +7,10 @@
 //! Lawall, Muller: Continuously measuring critical section pressure with the
 //! Free-Lunch profiler, OOPSLA 2014.)
 //!
-//! The tempting alternatives mislead, see [`pressure_report::OlderMetrics`]: they tell
+//! The tempting alternatives mislead, see [`pressure_report::OlderMetrics`]: they say
 //! how busy a lock is, not how much of the program's progress it costs.
 //!
-//! * `activity`: what each thread is doing, told by its own events; out of it
+//! * `activity`: what each thread is doing, known from its own events; out of it
 //!   come spans of acquiring and of waiting.
 //! * `windows`: spans and lives, cut at the intervals' edges and added up.
 //! * [`phases`]: consecutive intervals above a threshold.
@@ -125,7 +125,7 @@ impl Pressure {
     }
 
     /// Takes owners' chains from exits: there is no replay that hands over
-    /// stretches.
+    /// contentions.
     pub(crate) fn take_owners_at_exits(&mut self) {
         self.owners_at_exits = true;
     }
@@ -233,12 +233,12 @@ impl Pressure {
         if exit.chain.is_some() {
             // How long it held the lock is not recorded in this mode.
             let at = (exit.time, exit.time + DurationNs(1));
-            self.windows.add_owner(exit.lock, (exit.chain, exit.holder_frame), at.0, at.1);
+            self.windows.add_owner(exit.lock, (exit.chain, exit.owner_frame), at.0, at.1);
         }
     }
 
     /// Takes in who owned the lock during a contention.
-    pub(crate) fn stretch(&mut self, contention: &Contention<'_>) {
+    pub(crate) fn contention(&mut self, contention: &Contention<'_>) {
         let exits = || contention.slices.iter().filter(|slice| slice.basis == Basis::Exit);
         if let Some(counts) = self.counts.get_mut(&contention.lock) {
             exits().for_each(|slice| {

@@ -132,7 +132,7 @@ impl Grid {
         }
     }
 
-    /// The locks that are told: the dearest, and those with a phase, of which an
+    /// The locks that are reported: the most expensive, and those with a phase, of which an
     /// interval cannot have many. The others are added up.
     fn told(&self, threshold: f64) -> (Vec<LockId>, Others) {
         let acquiring = |cells: &[(usize, Cell)]| cells.iter().map(|(_, cell)| cell.acquiring).sum();
@@ -215,7 +215,7 @@ fn peak(windows: &[(u64, f64)]) -> f64 {
 fn told(phase: &Phase, origin: TimeNs, names: &mut Names) -> PhaseReport {
     let (chain, frame) = phase.owner_chain();
     let acquiring = names.path(phase.acquiring_chain(), 0);
-    let owner = names.holder_path(chain, frame);
+    let owner = names.owner_path(chain, frame);
     let text = |path| {
         let Some(path) = path else { return (Vec::new(), String::new()) };
         let method = names.acting_method(path).and_then(|name| names.method_name(name));

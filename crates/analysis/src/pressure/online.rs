@@ -1,5 +1,5 @@
 //! Pressure while the program runs: intervals closed one after the other,
-//! phases told as they begin and end, and a picture of now.
+//! phases reported as they begin and end, and a picture of now.
 
 use super::counters::{Blocked, Counting, Share};
 use super::live;
@@ -7,7 +7,7 @@ use super::parks::Parks;
 use super::phases::{fraction, Phase};
 use super::windows::{lives, Cell, Window};
 use super::{Pressure, PressureOptions};
-use crate::monitor::{Basis, Kind, Stretch, StretchSink};
+use crate::monitor::{Basis, Contention, ContentionSink, Kind};
 use crate::names::method;
 use crate::options::Bounds;
 use crate::park::Classifier;
@@ -128,7 +128,7 @@ impl OnlinePressure {
     }
 
     /// A thread that was found waiting is seen to run at `time`, of which there
-    /// may be no event: the mechanisms that tell the end of a wait were not in
+    /// may be no event: the mechanisms that report the end of a wait were not in
     /// force when it began.
     pub fn resumes(&mut self, thread: ThreadId, time: TimeNs) {
         self.pressure.resumes(thread, time);
@@ -141,7 +141,7 @@ impl OnlinePressure {
 
     /// A lock's object died, and all its events were fed.
     pub fn forget_lock(&mut self, lock: LockId) {
-        // A phase is told when it has ended.
+        // A phase is reported when it has ended.
         if self.followed.get(&lock).is_some_and(|followed| followed.phase.is_none()) {
             self.followed.remove(&lock);
         }
@@ -296,7 +296,7 @@ impl OnlinePressure {
     /// Decides which locks of an interval are followed from now on, the heaviest
     /// first. Programs make locks by the thousand that somebody waits for once: of
     /// the lightest no window is recorded and no picture is shown, so that nothing
-    /// is lost where they find no room. A lock that weighs is lost, and counted.
+    /// is dropped where they find no room. A lock that weighs is dropped, and counted.
     fn choose(&mut self, window: &Window, running: u64) {
         let is_new = |(lock, _): &(&LockId, &Cell)| !self.followed.contains_key(lock);
         let mut new: Vec<(&LockId, &Cell)> = window.cells.iter().filter(is_new).collect();
@@ -346,21 +346,21 @@ struct Owners<'a> {
     closed_until: TimeNs,
 }
 
-impl StretchSink for Owners<'_> {
-    /// Who held the lock is known only when a stretch is over; by then its
+impl ContentionSink for Owners<'_> {
+    /// Who held the lock is known only when a contention is over; by then its
     /// first intervals may be closed.
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        if stretch.kind == Kind::Conditional {
+    fn contention(&mut self, contention: &Contention<'_>) {
+        if contention.kind == Kind::Conditional {
             return;
         }
-        self.pressure.stretch(stretch);
-        let Some(followed) = self.followed.get_mut(&stretch.lock) else { return };
-        for slice in stretch.slices.iter().filter(|slice| slice.basis == Basis::Exit) {
-            let holder = stretch.holders.get(slice.holder);
-            if holder.chain.is_none() {
+        self.pressure.contention(contention);
+        let Some(followed) = self.followed.get_mut(&contention.lock) else { return };
+        for slice in contention.slices.iter().filter(|slice| slice.basis == Basis::Exit) {
+            let owner = contention.owners.get(slice.owner);
+            if owner.chain.is_none() {
                 continue;
             }
-            let owner = (holder.chain, holder.frame);
+            let owner = (owner.chain, owner.frame);
             followed.owner_chain = owner;
             let closed_part = slice.start + slice.duration.min(self.closed_until.since(slice.start));
             if let Some(phase) = &mut followed.phase {

@@ -1,4 +1,4 @@
-//! Parks by blocker, for the picture of now. It shows the dearest; programs that
+//! Parks by blocker, for the picture of now. It shows the most expensive; programs that
 //! make a blocker for each park (the future of a request) have any number of
 //! others, which are added up.
 

@@ -60,7 +60,7 @@ impl Phase {
         self.before = (acquiring, owner);
     }
 
-    /// An owner held the lock in this phase; told after its interval was closed.
+    /// An owner held the lock in this phase; reported after its interval was closed.
     pub(crate) fn add_owner(&mut self, owner: OwnerChain, ns: u64) {
         self.owners.add(owner, ns);
     }

@@ -107,7 +107,7 @@ pub struct PhaseReport {
 /// * *failed acquisitions / acquisitions* weighs a wait of a microsecond like
 ///   one of a second, and a lock taken rarely, but for long, looks harmless.
 /// * *acquiring time / elapsed time* grows with the number of threads: 100
-///   threads of which two fight give the same figure as two that fight,
+///   threads of which two fight give the same number as two that fight,
 ///   although the first program hardly notices.
 /// * *critical section time / acquisitions* says how long the lock is held,
 ///   not whether anybody wanted it.

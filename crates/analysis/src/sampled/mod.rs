@@ -20,7 +20,7 @@ mod share_out;
 pub(crate) use draws::{Draw, Drawn, Draws, PartOf, Strata, Within};
 pub(crate) use schedules::Schedules;
 
-use crate::monitor::{Basis, Contention, HolderId, Kind, Sum};
+use crate::monitor::{Basis, Contention, Kind, OwnerId, Sum};
 use crate::park::{ParkWait, Synchronizer};
 use headway_model::event::Sampling;
 use headway_model::schedule::Schedule;
@@ -98,7 +98,7 @@ pub(crate) struct Seen {
     kind: Kind,
     thread: ThreadId,
     chain: ChainId,
-    owner: HolderId,
+    owner: OwnerId,
     basis: Basis,
     after_wait: bool,
     /// Time not recorded one by one that it stands for, in ns.
@@ -249,7 +249,7 @@ impl Sampled {
             kind: Kind::Conditional,
             thread: wait.thread,
             chain: wait.chain,
-            owner: HolderId::UNKNOWN,
+            owner: OwnerId::UNKNOWN,
             basis: Basis::NoMark,
             after_wait: false,
             weight: more * wait.end.since(wait.start).0 as f64,
@@ -295,7 +295,7 @@ impl Sampled {
         class: impl Fn(LockId) -> Arc<str>,
     ) -> Vec<Share> {
         self.since = self.latest_sum.max(watermark);
-        self.stretch_new(died);
+        self.contention_new(died);
         self.remember_waits(&class);
         let mut shares = Vec::new();
         let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
@@ -318,7 +318,7 @@ impl Sampled {
     /// New sums cover all the time since those before. A thread with many locks sends some of its sums early.
     /// If each ended with its last contention, the sums would pile up where they begin: there, more threads
     /// would be blocked than are alive.
-    fn stretch_new(&mut self, died: impl Fn(ThreadId) -> TimeNs) {
+    fn contention_new(&mut self, died: impl Fn(ThreadId) -> TimeNs) {
         for (key, mut sums) in std::mem::take(&mut self.sums) {
             sums.iter_mut().for_each(|sum| sum.time = self.since.min(died(sum.thread)).max(sum.time));
             self.left.entry(key).or_default().extend(sums);

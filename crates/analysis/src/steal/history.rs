@@ -1,5 +1,5 @@
-//! What each thread used and lost, interval by interval, for asking about any
-//! stretch of time afterwards.
+//! What each thread used and did not get, interval by interval, for asking about any
+//! period afterwards.
 
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -181,7 +181,7 @@ impl History {
         })
     }
 
-    /// What the thread lost between two moments in which it used `cpu_ns`:
+    /// What the thread did not get between two moments in which it used `cpu_ns`:
     /// intervals that lie within count whole; the rest is in proportion to the
     /// CPU time that is left for the intervals at the edges.
     pub fn lost_with(&self, thread: ThreadId, from: TimeNs, to: TimeNs, cpu_ns: f64) -> Spent {
@@ -318,7 +318,7 @@ mod tests {
     fn a_thread_lacks_a_cpu_for_the_same_part_of_every_moment_it_is_there() {
         let history = history(9);
         let off = |from, to| history.estimate(T, L, TimeNs(from), TimeNs(to), |_, _, _| {});
-        // 30 of 100 units were lost, 50 computed; the other 20 it slept.
+        // 30 of 100 units were stolen, 50 computed; the other 20 it slept.
         assert!((off(0, 40).off_cpu - 12.0).abs() < 1e-9 && (off(0, 40).cpu - 20.0).abs() < 1e-9);
         assert_eq!((off(0, 40).off_cpu_least, off(0, 40).off_cpu_most), (0.0, 30.0));
         assert_eq!((off(0, 90).off_cpu_least, off(0, 90).off_cpu_most), (20.0, 30.0));

@@ -6,7 +6,7 @@
 //! * [`attribution`]: the machine's stolen time, divided among threads.
 //! * `history`: what each thread used and lacked, interval by interval.
 //! * `transactions`: units of work that the application named, by kind.
-//! * `holders`: contentions whose owner was not running.
+//! * `owners`: contentions whose owner was not running.
 //! * [`steal_report`]: the result.
 //!
 //! An interval is put together from the events of its threads and ends with
@@ -17,19 +17,19 @@ pub mod attribution;
 pub mod steal_report;
 
 mod history;
-mod holders;
+mod owners;
 mod transactions;
 
 use crate::ledger::LockSplit;
-use crate::monitor::{Slice, Stretch, StretchSink};
+use crate::monitor::{Contention, ContentionSink, Slice};
 use crate::names::Names;
 use crate::options::{Bounds, ThreadFilter};
 use attribution::{CpuShare, Interval};
 use headway_model::event::{MachineTime, RecordingInfo, Sample, StealAccounting, ThreadTime, Throttling};
 use headway_model::{DurationNs, Event, LockId, ThreadId, TimeNs};
 use history::{History, Spent};
-use holders::Holders;
-pub(crate) use holders::OfLock;
+pub(crate) use owners::OfLock;
+use owners::OwnersOffCpu;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use steal_report::{MachineTotals, Named, QuotaReport, StealReport, Totals, Window};
@@ -58,7 +58,7 @@ pub struct ThreadInterval {
     pub totals: Totals,
 }
 
-/// An interval as its events tell it.
+/// An interval as its events report it.
 #[derive(Clone, Debug, Default)]
 struct Measured {
     start: TimeNs,
@@ -105,7 +105,7 @@ pub(crate) struct Steal {
     max_samples: usize,
     history: History,
     transactions: Transactions,
-    holders: Holders,
+    owners: OwnersOffCpu,
     threads: FxHashMap<ThreadId, Spent>,
     max_threads: usize,
     filter: Option<ThreadFilter>,
@@ -134,7 +134,7 @@ impl Steal {
             max_samples: bounds.leaves,
             history: History::new(bounds.leaves),
             transactions: Transactions::new(bounds.pending_events),
-            holders: Holders::new(bounds.marks),
+            owners: OwnersOffCpu::new(bounds.marks),
             threads: FxHashMap::default(),
             max_threads: bounds.threads,
             filter,
@@ -158,8 +158,8 @@ impl Steal {
         (self.from, self.to) = (from, to);
     }
 
-    /// Takes in an event, and tells `also` what has become known of threads.
-    pub fn feed(&mut self, event: &Event, also: &mut dyn StretchSink) {
+    /// Takes in an event, and hands `also` what has become known of threads.
+    pub fn feed(&mut self, event: &Event, also: &mut dyn ContentionSink) {
         match event {
             Event::ThreadTime(e) => {
                 let interval = self.interval(e.start, e.duration, also);
@@ -178,18 +178,18 @@ impl Steal {
         }
     }
 
-    /// Takes in a blocked stretch. `path` tells where a slice of it is found in the
+    /// Takes in a contention. `path` says where a slice of it is found in the
     /// breakdown.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>, path: impl Fn(&Slice) -> Option<u32>) {
+    pub fn contention(&mut self, contention: &Contention<'_>, path: impl Fn(&Slice) -> Option<u32>) {
         if self.enabled {
-            self.holders.stretch(stretch, self.from, self.to, path);
+            self.owners.contention(contention, self.from, self.to, path);
         }
     }
 
     /// The thread waited: its time without a CPU lies elsewhere.
     pub fn waited(&mut self, thread: ThreadId, start: TimeNs, end: TimeNs) {
         if self.enabled {
-            self.holders.away(thread, start, end);
+            self.owners.away(thread, start, end);
         }
     }
 
@@ -199,13 +199,13 @@ impl Steal {
     }
 
     /// What owners of locks did.
-    pub fn holders(&self) -> &Holders {
-        &self.holders
+    pub fn owners(&self) -> &OwnersOffCpu {
+        &self.owners
     }
 
     /// The interval that begins at `start`. Where the machine cannot be read no
     /// event ends an interval but the next one.
-    fn interval(&mut self, start: TimeNs, duration: DurationNs, also: &mut dyn StretchSink) -> &mut Measured {
+    fn interval(&mut self, start: TimeNs, duration: DurationNs, also: &mut dyn ContentionSink) -> &mut Measured {
         self.enabled = true;
         if self.current.as_ref().is_some_and(|current| current.start != start) {
             self.close(also);
@@ -213,7 +213,7 @@ impl Steal {
         self.current.get_or_insert_with(|| Measured { start, duration, ..Measured::default() })
     }
 
-    fn machine(&mut self, e: &MachineTime, also: &mut dyn StretchSink) {
+    fn machine(&mut self, e: &MachineTime, also: &mut dyn ContentionSink) {
         let share = CpuShare { busy_ns: e.busy.0, stolen_ns: e.stolen.0 };
         let interval = self.interval(e.start, e.duration, also);
         match e.cpu {
@@ -225,7 +225,7 @@ impl Steal {
         }
     }
 
-    fn close(&mut self, also: &mut dyn StretchSink) {
+    fn close(&mut self, also: &mut dyn ContentionSink) {
         self.waiting.extend(self.current.take());
         if self.waiting.len() > MAX_WAITING {
             self.settle_first(also);
@@ -240,7 +240,7 @@ impl Steal {
         self.samples.push_back(*sample);
     }
 
-    fn settle(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
+    fn settle(&mut self, watermark: TimeNs, also: &mut dyn ContentionSink) {
         while self.waiting.front().is_some_and(|interval| interval.end() <= watermark) {
             self.settle_first(also);
         }
@@ -252,13 +252,13 @@ impl Steal {
     }
 
     /// The intervals up to `time` are known.
-    fn known_to(&mut self, time: TimeNs, also: &mut dyn StretchSink) {
+    fn known_to(&mut self, time: TimeNs, also: &mut dyn ContentionSink) {
         self.known = self.known.max(time);
         self.transactions.known_to(time, &self.history);
-        self.holders.known_to(time, &mut self.history, also);
+        self.owners.known_to(time, &mut self.history, also);
     }
 
-    fn settle_first(&mut self, also: &mut dyn StretchSink) {
+    fn settle_first(&mut self, also: &mut dyn ContentionSink) {
         let Some(measured) = self.waiting.pop_front() else { return };
         let samples = self.samples_of(&measured);
         let middle = measured.start + DurationNs(measured.duration.0 / 2);
@@ -287,7 +287,7 @@ impl Steal {
         measured: &Measured,
         samples: FxHashMap<ThreadId, FxHashMap<u16, u64>>,
         counts: bool,
-        also: &mut dyn StretchSink,
+        also: &mut dyn ContentionSink,
     ) {
         let machine = &measured.machine;
         self.accounting = machine.accounting;
@@ -373,7 +373,7 @@ impl Steal {
     }
 
     /// The recording is over: nothing is waited for any more.
-    pub fn finish(&mut self, also: &mut dyn StretchSink) {
+    pub fn finish(&mut self, also: &mut dyn ContentionSink) {
         self.close(also);
         self.settle(TimeNs(u64::MAX), also);
         self.known_to(TimeNs(u64::MAX), also);
@@ -381,7 +381,7 @@ impl Steal {
 
     /// Details that found no room.
     pub fn folded(&self) -> u64 {
-        self.folded + self.history.folded + self.transactions.folded + self.holders.folded
+        self.folded + self.history.folded + self.transactions.folded + self.owners.folded
     }
 
     /// What is known so far; `None` if the recording says nothing about it.
@@ -407,7 +407,7 @@ impl Steal {
             threads,
             groups,
             transactions,
-            locks: self.holders.report(names, split),
+            locks: self.owners.report(names, split),
             windows: self.windows.iter().map(from_start).collect(),
         })
     }
@@ -500,8 +500,8 @@ mod tests {
 
     struct Nobody;
 
-    impl StretchSink for Nobody {
-        fn stretch(&mut self, _: &Stretch<'_>) {}
+    impl ContentionSink for Nobody {
+        fn contention(&mut self, _: &Contention<'_>) {}
     }
 
     const MS: u64 = 1_000_000;
@@ -516,7 +516,7 @@ mod tests {
             if ms % 1000 == 999 {
                 steal.feed(&Event::Watermark(TimeNs(ms * MS)), &mut Nobody);
             }
-            most = most.max(steal.holders.waiting());
+            most = most.max(steal.owners.waiting());
         }
         assert!((10_000..30_000).contains(&most), "{most} of the last 10 to 20 s");
     }

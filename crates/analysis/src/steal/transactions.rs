@@ -8,7 +8,7 @@ use headway_model::{ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// Kinds that are told apart.
+/// Kinds that are distinguished.
 const MAX_KINDS: usize = 4_096;
 /// Significant digits of percentiles.
 const DIGITS: u8 = 3;
@@ -150,7 +150,7 @@ impl Transactions {
     }
 }
 
-/// What the environment took of a transaction. Of several that are told
+/// What the environment took of a transaction. Of several that are recorded
 /// together the threads are not known, and of a virtual thread not on which
 /// carriers it ran: they fared like the whole process.
 fn lost(transaction: &Transaction, cpu: f64, history: &History) -> Spent {

@@ -9,7 +9,7 @@ use headway_model::{Event, ThreadId, TimeNs};
 use std::collections::HashMap;
 
 /// The events in another order that keeps each thread's own order, with
-/// watermarks that tell the truth about it.
+/// watermarks that say the truth about it.
 pub fn shuffled(events: &[Event], dice: &mut Dice) -> Vec<Event> {
     let mut queues: HashMap<Option<ThreadId>, Vec<Event>> = HashMap::new();
     for event in events {

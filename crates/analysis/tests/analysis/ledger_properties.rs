@@ -152,7 +152,7 @@ proptest! {
         let at = dice.below(events.len() as u64 + 1) as usize;
         events.insert(at, Event::Lost(Loss::BufferFull, dropped));
         let bounds = match is_stingy {
-            true => Bounds { locks: 2, threads: 3, pending_events: 8, marks: 4, slices_per_stretch: 3, leaves: 6, sites: 2, pauses: 2, pressure_cells: 2, pressure_windows: 2 },
+            true => Bounds { locks: 2, threads: 3, pending_events: 8, marks: 4, slices_per_contention: 3, leaves: 6, sites: 2, pauses: 2, pressure_cells: 2, pressure_windows: 2 },
             false => Bounds::online(),
         };
         let report = analyse(&world, &events, Options { bounds, ..way.options(&world) });

@@ -1,4 +1,4 @@
-//! Recordings of more locks than a report tells one by one.
+//! Recordings of more locks than a report shows one by one.
 
 use crate::story::{lock, recording, thread};
 use headway_analysis::report::{Report, MOST_TOLD};

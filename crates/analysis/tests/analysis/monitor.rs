@@ -1,4 +1,4 @@
-//! Every rule of who gets which part of a blocked stretch, as a picture.
+//! Every rule of who gets which part of a contention, as a picture.
 
 use crate::arrival::{replay, shuffled, Dice};
 use crate::picture::{at, draw, thread_id, Picture};
@@ -209,7 +209,7 @@ fn an_owner_read_while_it_leaves_proves_nothing() {
 }
 
 #[test]
-fn a_wait_releases_the_lock_with_the_chain_of_its_holder() {
+fn a_wait_releases_the_lock_with_the_chain_of_its_owner() {
     check(
         "
         T1: [a...w________~~~~[a..]
@@ -287,7 +287,7 @@ fn a_wait_that_ends_without_contention_blocks_nobody() {
 }
 
 #[test]
-fn the_world_stops_inside_a_stretch() {
+fn the_world_stops_inside_a_contention() {
     check(
         "
         T1: [a........]
@@ -310,7 +310,7 @@ fn numbers_order_events_where_clocks_disagree() {
         ",
         "T2 a: 2-5 T1 exit@5, 5-14 T3 exit@11",
     );
-    // T1's clock is behind: its exit seems to lie before the stretch.
+    // T1's clock is behind: its exit seems to lie before the contention.
     check(
         "
         T1-5: [a...]
@@ -336,7 +336,7 @@ fn locks_do_not_mix() {
 }
 
 #[test]
-fn a_stretch_that_has_not_ended_counts_up_to_the_end() {
+fn a_contention_that_has_not_ended_counts_up_to_the_end() {
     check(
         "
         T1: [a....] [a......
@@ -409,7 +409,7 @@ fn lost_events_leave_a_gap_that_nobody_is_blamed_for() {
 #[test]
 fn an_end_that_was_lost_ends_nothing_wrongly() {
     // T2's first acquisition was dropped; its later one must not be taken for
-    // the end of a stretch that began at 2.
+    // the end of a contention that began at 2.
     check_without(
         "
         T1: [a...]      [a......]

@@ -2,7 +2,7 @@
 
 use crate::arrival::{shuffled, Dice};
 use crate::queued::{definitions, play, Hold, Play, Played, CHAINS, RELEASE};
-use headway_analysis::monitor::{Basis, Kind, Stretch, StretchSink};
+use headway_analysis::monitor::{Basis, Contention, ContentionSink, Kind};
 use headway_analysis::park::{ParkCounts, ParkStream};
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::report::Value;
@@ -45,23 +45,23 @@ struct Judge<'a> {
     text: Vec<String>,
 }
 
-impl StretchSink for Judge<'_> {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
+impl ContentionSink for Judge<'_> {
+    fn contention(&mut self, contention: &Contention<'_>) {
         let slices: Vec<_> =
-            stretch.slices.iter().map(|s| (s.start, s.duration, s.basis, stretch.holders.get(s.holder))).collect();
+            contention.slices.iter().map(|s| (s.start, s.duration, s.basis, contention.owners.get(s.owner))).collect();
         self.text.push(format!(
             "{:?} {:?} {:?} {:?} {slices:?}",
-            stretch.kind, stretch.thread, stretch.start, stretch.duration
+            contention.kind, contention.thread, contention.start, contention.duration
         ));
-        if stretch.kind == Kind::Conditional {
-            self.waited_ns += stretch.duration.0;
+        if contention.kind == Kind::Conditional {
+            self.waited_ns += contention.duration.0;
             return;
         }
-        self.blocked_ns += stretch.duration.0;
-        let holds = &self.holds[stretch.lock.0 as usize - 1];
-        for slice in stretch.slices {
+        self.blocked_ns += contention.duration.0;
+        let holds = &self.holds[contention.lock.0 as usize - 1];
+        for slice in contention.slices {
             let (start, end) = (slice.start.0, slice.start.0 + slice.duration.0);
-            let claimed = stretch.holders.get(slice.holder);
+            let claimed = contention.owners.get(slice.owner);
             let within = |hold: &&Hold| hold.from < end && hold.to > start;
             if slice.basis == Basis::LastReader {
                 self.readers_ns += end - start;
@@ -126,7 +126,7 @@ fn the_owner_of_a_reentrant_lock_is_whoever_unparks() {
         let (judge, counts) = judge(&setup, &played, &played.events);
         assert_eq!(counts.slices_wrong, 0);
         assert!(counts.slices_checked > 100);
-        // Whoever is parked at the end has not told its begin.
+        // Whoever is parked at the end has not recorded its begin.
         assert!(counts.lost_numbers <= if setup.no_begin { setup.threads as u64 } else { 0 });
         assert_eq!(judge.wrong_ns, 0, "play {setup:?}");
         assert_eq!(judge.wrong_chains, 0);
@@ -216,7 +216,7 @@ fn memory_bounds_cost_detail_but_no_time() {
     for setup in plays(30, 10).take(10) {
         let played = play(setup);
         let stingy =
-            Bounds { pending_events: 8, marks: 4, slices_per_stretch: 3, leaves: 6, sites: 2, ..Bounds::offline() };
+            Bounds { pending_events: 8, marks: 4, slices_per_contention: 3, leaves: 6, sites: 2, ..Bounds::offline() };
         let generous = analyse(&setup, &played, Options::default());
         let folded = analyse(&setup, &played, Options { bounds: stingy, ..Options::default() });
         assert_eq!(folded.blocked.slices_wrong, 0);
@@ -249,8 +249,8 @@ fn a_long_queue_costs_detail_but_no_time_and_no_owners_share() {
         no_begin: false,
         seed: 11,
     };
-    let settled = Bounds { marks: 1_000, slices_per_stretch: 8, ..Bounds::offline() };
-    let unsettled = Bounds { slices_per_stretch: 8, ..Bounds::offline() };
+    let settled = Bounds { marks: 1_000, slices_per_contention: 8, ..Bounds::offline() };
+    let unsettled = Bounds { slices_per_contention: 8, ..Bounds::offline() };
     for (setup, bounds) in [
         (setup(400, 8_000), settled),
         (setup(400, 8_000), unsettled),

@@ -1,4 +1,4 @@
-//! What reports say about parks: findings, chains of holders, deadlocks,
+//! What reports say about parks: findings, chains of owners, deadlocks,
 //! stragglers, kinds.
 
 use crate::queued::Naming;
@@ -304,7 +304,7 @@ fn a_developers_own_lock_is_no_method_either() {
 }
 
 #[test]
-fn a_blocked_holder_leads_to_the_root_across_kinds() {
+fn a_blocked_owner_leads_to_the_root_across_kinds() {
     // Worker 1 holds the ledger's monitor 0-100 and parks for the cache 20-80,
     // which the loader holds; workers 2 and 3 block on the ledger 10-100.
     let mut script = Script::new();
@@ -736,7 +736,7 @@ fn an_idle_pool_is_waiting_for_work_and_drowns_nothing() {
     let site = &report.waits[0];
     assert_eq!((site.idle, site.synchronizer), (true, Synchronizer::BlockingQueue));
     assert_eq!((site.wakers[0].group.as_str(), site.wakers[0].count), ("loader", 4));
-    // Kinds are told apart, waiting last and out of the total.
+    // Kinds are distinguished, waiting last and out of the total.
     let kinds: Vec<&str> = report.rows.iter().map(|row| row.value.headline()).collect();
     assert_eq!(kinds, ["juc", "conditional"]);
     assert_eq!(report.rows[1].total_ns, 4 * 895 * MS);

@@ -26,7 +26,7 @@
 //! Each thread's name has two characters. The chain recorded at an event has
 //! the event's column as id, so that slices can name it: `T1 exit@10`.
 
-use headway_analysis::monitor::{Basis, Stretch, StretchSink};
+use headway_analysis::monitor::{Basis, Contention, ContentionSink};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
@@ -400,7 +400,7 @@ fn shift(mut event: Event, columns: i64) -> Event {
     event
 }
 
-/// Writes stretches down, one line each.
+/// Writes contentions down, one line each.
 pub struct Scribe<'a> {
     pub names: &'a [String],
     pub lines: Vec<(TimeNs, ThreadId, String)>,
@@ -411,7 +411,7 @@ impl<'a> Scribe<'a> {
         Scribe { names, lines: Vec::new() }
     }
 
-    /// All lines, in the order in which the stretches began.
+    /// All lines, in the order in which the contentions began.
     pub fn text(mut self) -> String {
         self.lines.sort();
         let lines: Vec<String> = self.lines.into_iter().map(|(_, _, line)| line).collect();
@@ -427,26 +427,26 @@ fn column(time: TimeNs) -> u64 {
     time.since(TimeNs(ZERO)).0 / MS
 }
 
-impl StretchSink for Scribe<'_> {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        let lock = char::from(stretch.lock.0 as u8);
-        let mut line = format!("{} {lock}", self.thread(stretch.thread));
+impl ContentionSink for Scribe<'_> {
+    fn contention(&mut self, contention: &Contention<'_>) {
+        let lock = char::from(contention.lock.0 as u8);
+        let mut line = format!("{} {lock}", self.thread(contention.thread));
         for (flag, text) in
-            [(stretch.after_wait, " again"), (stretch.bound, " bound"), (stretch.in_flight, " going on")]
+            [(contention.after_wait, " again"), (contention.bound, " bound"), (contention.in_flight, " going on")]
         {
             line += if flag { text } else { "" };
         }
         let mut separator = ": ";
-        for slice in stretch.slices {
+        for slice in contention.slices {
             let (from, to) = (column(slice.start), column(slice.start + slice.duration));
-            let holder = stretch.holders.get(slice.holder);
-            let chain = holder.chain.0;
+            let owner = contention.owners.get(slice.owner);
+            let chain = owner.chain.0;
             let who = match slice.basis {
-                Basis::LastReader => format!("{} last reader@{chain}", self.thread(holder.thread)),
-                Basis::Exit => format!("{} exit@{chain}", self.thread(holder.thread)),
-                Basis::Held => format!("{} held", self.thread(holder.thread)),
-                Basis::SeenAtEnter => format!("{} seen", self.thread(holder.thread)),
-                Basis::PreviousOwner => format!("{} previous", self.thread(holder.thread)),
+                Basis::LastReader => format!("{} last reader@{chain}", self.thread(owner.thread)),
+                Basis::Exit => format!("{} exit@{chain}", self.thread(owner.thread)),
+                Basis::Held => format!("{} held", self.thread(owner.thread)),
+                Basis::SeenAtEnter => format!("{} seen", self.thread(owner.thread)),
+                Basis::PreviousOwner => format!("{} previous", self.thread(owner.thread)),
                 Basis::HandOver => "? hand-over".to_owned(),
                 Basis::WakeUp => "? wake-up".to_owned(),
                 Basis::ExitMissed => "? exit missed".to_owned(),
@@ -459,6 +459,6 @@ impl StretchSink for Scribe<'_> {
             }
             separator = ", ";
         }
-        self.lines.push((stretch.start, stretch.thread, line));
+        self.lines.push((contention.start, contention.thread, line));
     }
 }

@@ -221,7 +221,7 @@ fn intervals_closed_while_the_program_runs_equal_those_of_the_oracle() {
     }
 }
 
-/// The same events where threads add up what they can: stretches that lie whole in
+/// The same events where threads add up what they can: contentions that lie whole in
 /// one interval, by lock.
 fn added_up(events: &[Event], interval: u64) -> Vec<Event> {
     let number = |time: TimeNs| (time.0 - 1_000_000) / interval;
@@ -531,7 +531,7 @@ fn phases_begin_and_end_while_the_program_runs() {
 }
 
 /// Three threads, of which two wait since before the recording: one until it is
-/// notified, which its event tells, one until it is merely seen to run.
+/// notified, as its event says, one until it is merely seen to run.
 #[test]
 fn threads_found_waiting_do_not_run_until_something_says_so() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), false);
@@ -616,7 +616,7 @@ fn thousands_of_short_lived_locks_neither_count_as_a_loss_nor_push_out_a_heavy_o
     assert_eq!((picture.locks[0].acquiring_ns, picture.locks[0].history.len()), (5 * 40 * MS, 5));
 }
 
-/// Locks that weigh give way to heavier ones only, and that is told.
+/// Locks that weigh give way to heavier ones only, and the report says so.
 #[test]
 fn a_lock_that_weighs_and_finds_no_room_is_counted() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);

@@ -5,7 +5,7 @@
 use crate::arrival::{replay, shuffled, Dice};
 use crate::simulation::{play, Hold, Play, Played};
 use crate::story;
-use headway_analysis::monitor::{Basis, MonitorReplay, Stretch, StretchSink};
+use headway_analysis::monitor::{Basis, Contention, ContentionSink, MonitorReplay};
 use headway_analysis::report::Row;
 use headway_analysis::{Analysis, Aspect, Bounds, Options};
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
@@ -46,14 +46,14 @@ impl<'a> Judge<'a> {
     }
 }
 
-impl StretchSink for Judge<'_> {
-    fn stretch(&mut self, stretch: &Stretch<'_>) {
-        self.blocked_ns += stretch.duration.0;
-        let holds = &self.holds[stretch.lock.0 as usize - 1];
-        for slice in stretch.slices {
+impl ContentionSink for Judge<'_> {
+    fn contention(&mut self, contention: &Contention<'_>) {
+        self.blocked_ns += contention.duration.0;
+        let holds = &self.holds[contention.lock.0 as usize - 1];
+        for slice in contention.slices {
             let (start, end) = (slice.start.0, slice.start.0 + slice.duration.0);
             let first = holds.partition_point(|hold| hold.to <= start);
-            let claimed = stretch.holders.get(slice.holder);
+            let claimed = contention.owners.get(slice.owner);
             for hold in holds[first..].iter().take_while(|hold| hold.from < end) {
                 let ns = hold.to.min(end) - hold.from.max(start);
                 self.owned_ns += ns;
@@ -149,7 +149,7 @@ fn memory_bounds_cost_detail_but_no_time() {
             threads: 2,
             pending_events: 8,
             marks: 4,
-            slices_per_stretch: 3,
+            slices_per_contention: 3,
             leaves: 6,
             sites: 2,
             pauses: 2,
@@ -226,7 +226,7 @@ fn check_row(row: &Row, root_ns: u64) {
         return;
     }
     assert_eq!(sum(&row.children), row.total_ns);
-    // A stretch counts once here and at least once below.
+    // A contention counts once here and at least once below.
     assert!(row.children.iter().map(|child| child.count).sum::<u64>() >= row.count);
     assert!(row.children.iter().all(|child| child.count <= row.count));
     for child in &row.children {

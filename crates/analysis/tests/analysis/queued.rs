@@ -31,7 +31,7 @@ pub struct Play {
     pub read_percent: u64,
     /// Holds that end in a condition's `await`, until the next release signals.
     pub await_percent: u64,
-    /// Parks that tell their begin only at their end.
+    /// Parks that report their begin only at their end.
     pub no_begin: bool,
     pub seed: u64,
 }

@@ -148,7 +148,7 @@ fn time_is_cut_at_intervals() {
 }
 
 #[test]
-fn a_wait_below_the_holder_is_charged_to_the_holder() {
+fn a_wait_below_the_owner_is_charged_to_the_owner() {
     // T2 waits in waitFor, called by update, which holds the lock.
     let mut picture = draw(
         "
@@ -158,7 +158,7 @@ fn a_wait_below_the_holder_is_charged_to_the_holder() {
     );
     for event in &mut picture.events {
         if let Event::MonitorExit(e) = event {
-            e.holder_frame = 3;
+            e.owner_frame = 3;
         }
     }
     let report = analyse_picture(&picture, by("owner-method,owner-chain"));
@@ -171,7 +171,7 @@ fn approximate_owners_are_marked() {
     let mut picture = draw(HOT);
     for event in &mut picture.events {
         if let Event::MonitorExit(e) = event {
-            e.holder_approximate = e.thread == thread_id(0);
+            e.owner_approximate = e.thread == thread_id(0);
         }
     }
     let report = analyse_picture(&picture, by("owner-method"));
@@ -180,7 +180,7 @@ fn approximate_owners_are_marked() {
 }
 
 #[test]
-fn the_minimum_looks_at_whole_stretches() {
+fn the_minimum_looks_at_whole_contentions() {
     let options = Options { min_duration: DurationNs(15 * MS), ..by("contender-thread") };
     let report = analyse(HOT, options);
     assert_eq!(report.contentions, 2);
@@ -223,7 +223,7 @@ fn what_was_summed_up_stays_in_the_totals_without_an_owner() {
     let (ns, count) = of_nobody(before);
     assert_eq!(of_nobody(row), (ns + 5 * MS, count + 10));
     assert_eq!(report.locks[0].total_ns, told.locks[0].total_ns + 5 * MS);
-    // A minimum leaves them out: each was shorter than what is told one by one.
+    // A minimum leaves them out: each was shorter than what is recorded one by one.
     let options = Options { min_duration: DurationNs(1), ..by("lock") };
     let report = analyse_picture(&picture, options);
     assert_eq!((report.blocked_ns, report.blocked.below_minimum), (told.blocked_ns, 10));
@@ -463,7 +463,7 @@ fn nobody_is_said_to_be_blocked_whose_end_may_have_been_dropped() {
 }
 
 #[test]
-fn many_short_holders_take_turns() {
+fn many_short_owners_take_turns() {
     let report = analyse(
         "
         T1:                 [b]
@@ -486,7 +486,7 @@ fn many_short_holders_take_turns() {
 }
 
 #[test]
-fn holders_in_many_methods_take_turns() {
+fn owners_in_many_methods_take_turns() {
     let picture = draw(
         "
         T1: [a....]

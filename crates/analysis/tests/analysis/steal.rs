@@ -1,4 +1,4 @@
-//! What the environment took: intervals, transactions and lock holders, from
+//! What the environment took: intervals, transactions and lock owners, from
 //! events to the report.
 
 use headway_analysis::ledger::{EntryKind, Quality};
@@ -246,10 +246,10 @@ fn a_virtual_thread_fared_as_the_process_did() {
     assert_eq!(mounted.run_queue_ns, 20 * MS);
 }
 
-/// One is blocked for 400 ms by a holder that had a CPU for a quarter of its
+/// One is blocked for 400 ms by an owner that had a CPU for a quarter of its
 /// ready time.
 #[test]
-fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
+fn a_lock_whose_owner_did_not_run_is_told_with_the_finding() {
     let lock = LockId(5);
     let mut events = vec![
         Event::Lock(LockDef { id: lock, class: "Shop".into(), name: "Shop.lock".into(), ..LockDef::default() }),

@@ -87,7 +87,7 @@ fn what_a_thread_stood_still_too_long_is_not_lost() {
     }
 }
 
-/// Nor is it lost where the thread that stood still too long is the next one in the
+/// Nor does it vanish where the thread that was stopped too long is the next one in the
 /// target: where its hits only make up for delays that it has had already, nobody else
 /// is delayed for them. The truth is what it is sped up by.
 #[test]

@@ -17,7 +17,7 @@ pub fn name_in_memory(pid: u32, number: i32) -> String {
 }
 
 /// The path by which a mapped file was loaded, if it is the agent library: its
-/// own, or for a library in memory the one that its name tells.
+/// own, or for a library in memory the one in its name.
 pub fn loaded_path(mapped: &str) -> Option<PathBuf> {
     let name = mapped.rsplit('/').next().unwrap_or_default();
     if name == FILE_NAME {

@@ -41,7 +41,7 @@ impl Delivery {
         Delivery::Copied { name: format!("recording{extension}"), destination: destination.to_owned(), if_taken }
     }
 
-    /// The path that the agent is told to write to.
+    /// The path that the agent is asked to write to.
     pub fn path_for_agent(&self, session: &Session) -> PathBuf {
         literal_for_agent(&match self {
             Delivery::Direct(path) => path.clone(),

@@ -68,7 +68,7 @@ impl Session {
         let turn = Turn::wait(&process);
         // Another command line may have loaded it meanwhile.
         let loaded_from = jvm.agent_path.clone().or_else(|| jvm::agent_path(process.pid));
-        // Before anything is touched: without a library it would be in vain.
+        // Before anything is touched: without a library it would have no effect.
         let library = loaded_from.is_none().then(library::find).transpose()?;
         if library.is_some() {
             memory_room::check(&process)?;

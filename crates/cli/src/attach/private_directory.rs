@@ -317,7 +317,7 @@ fn library_in_memory(process: &Process, content: &[u8]) -> Result<OwnedFd, Strin
     Ok(OwnedFd::from(file))
 }
 
-/// A file in memory whose name tells the path by which it is loaded. The
+/// A file in memory whose name has the path by which it is loaded. The
 /// linker knows a loaded library by that path, and a later command, which must
 /// use the same one, learns it from `/proc/PID/maps`.
 fn named_after_its_path() -> Result<OwnedFd, Errno> {

@@ -199,7 +199,7 @@ impl Socket {
         loop {
             // Again at half time: the first one may have come while the JVM
             // was still starting. Another command that was done earlier has taken
-            // the file away; a JVM that starts its listener anew without finding
+            // the file away; a JVM that starts its listener again without finding
             // one never listens again.
             if begin.elapsed() >= TIMEOUT / 2 * signals {
                 trigger.renew().map_err(refused)?;
@@ -243,7 +243,7 @@ impl Socket {
     }
 }
 
-/// The file that tells the JVM's signal handler to open the socket rather
+/// The file that makes the JVM's signal handler open the socket rather
 /// than to print its threads; removed when it goes out of scope.
 struct TriggerFile<'a> {
     directory: &'a Directory,

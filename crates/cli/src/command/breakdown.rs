@@ -55,13 +55,13 @@ impl Breakdown {
         self.per_thread || self.top != TOP || self.by != Aspects::default()
     }
 
-    /// What a report of methods tells apart.
+    /// What a report of methods distinguishes.
     pub fn grouping(&self) -> Grouping {
         let per_thread = if self.per_thread { Grouping::Thread } else { Grouping::Together };
         self.by.1.unwrap_or(per_thread)
     }
 
-    /// True if `--by` asked for what only a report of methods can tell apart.
+    /// True if `--by` asked for what only a report of methods can distinguish.
     pub fn groups_methods(&self) -> bool {
         self.by.1.is_some()
     }

@@ -64,7 +64,7 @@ pub struct Export {
 }
 
 impl Export {
-    /// Carries out the command. What is damaged is left out and told.
+    /// Carries out the command. What is damaged is left out, with a sentence.
     ///
     /// # Errors
     /// Nothing can be saved, or the new file cannot be written.
@@ -132,7 +132,7 @@ impl Export {
     }
 }
 
-/// In pprof a thread is a label and no frame, so threads are told apart even where
+/// In pprof a thread is a label and no frame, so threads are distinguished even where
 /// nobody asked for it.
 fn grouping(format: Format, asked: Grouping) -> Grouping {
     match (format, asked) {

@@ -241,7 +241,7 @@ fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// One line per mechanism that is not in force as it should be.
+/// One line per mechanism that is not active as it should be.
 pub fn warn_of_degraded(reply: &Reply) {
     let screen = Screen::stderr();
     let degraded = reply.degraded.iter().map(|degraded| (&*degraded.mechanism, &*degraded.reason));

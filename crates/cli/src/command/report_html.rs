@@ -12,7 +12,7 @@ use headway_page::{First, Recording};
 use std::path::{Path, PathBuf};
 
 /// Rows that a file can hold and a browser still opens quickly; beyond them
-/// short stretches are added up.
+/// short contentions are added up.
 pub const ROWS: usize = 600_000;
 
 /// Recordings that are looked at side by side.
@@ -102,7 +102,7 @@ pub fn check_sources(source_path: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-/// The failure that tells of a damaged file whose readable part is shown.
+/// The failure that reports a damaged file whose readable part is shown.
 pub fn damage(files: &[PathBuf], recordings: &[Recording]) -> Option<Failure> {
     let damaged = files.iter().zip(recordings).find_map(|(path, recording)| {
         let problem = recording.facts().problems.first()?.clone();

@@ -46,7 +46,7 @@ have the secret. If your browser is on another machine, forward the
 port (--port PORT, ssh -L PORT:127.0.0.1:PORT) or write the page into a file:
 `headway report app.jfr -o report.html`. Ctrl-C ends `view`.";
 
-/// Rows kept in memory; beyond them short stretches are added up.
+/// Rows kept in memory; beyond them short contentions are added up.
 const ROWS: usize = 1_500_000;
 
 /// Recordings that have no more bytes are read before the address is printed: in less time than it
@@ -195,7 +195,7 @@ impl View {
 
     /// Begins to answer, and prints the address.
     fn serve(&self, content: Content) -> Result<Server, Failure> {
-        // Bound before anybody is told the address.
+        // Bound before anybody learns the address.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(self.cannot_listen())?;
         let port = listener.local_addr().map_err(self.cannot_listen())?.port();
         let door = Door::new(port).map_err(Failure::doing("cannot make a secret"))?;

@@ -1,5 +1,5 @@
 //! The JVMs that run on this machine: what `/proc` and the JVMs' own
-//! performance counters tell about them without disturbing them.
+//! performance counters say about them without disturbing them.
 
 pub mod control_groups;
 pub mod find;

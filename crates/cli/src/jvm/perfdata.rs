@@ -1,6 +1,6 @@
 //! The counters that HotSpot keeps in `/tmp/hsperfdata_USER/PID`.
 //!
-//! Layout (numbers in the byte order that byte 4 tells: 1 is little-endian):
+//! Layout (numbers in the byte order that byte 4 says: 1 is little-endian):
 //! a prologue of magic `ca fe c0 c0`, byte order, major and minor version,
 //! accessible flag, used bytes, overflow, modification time (8), offset of the
 //! first entry, number of entries; then entries of length, offset of the name,

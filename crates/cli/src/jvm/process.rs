@@ -1,4 +1,4 @@
-//! What `/proc/PID` tells about a process.
+//! What `/proc/PID` says about a process.
 
 use crate::agent::library;
 use crate::error::Failure;
@@ -146,7 +146,7 @@ impl Process {
         }
     }
 
-    /// The files mapped into it that tell what it is: the virtual machine, its
+    /// The files mapped into it that say what it is: the virtual machine, its
     /// counters, the agent. All others, which can be a million, are passed over.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a recording is called unless told otherwise.
+/// What a recording is called by default.
 pub const DEFAULT_PATTERN: &str = "headway-%p-%t.jfr";
 
 /// Extensions that recordings can have: plain and packed.

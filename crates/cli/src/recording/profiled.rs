@@ -22,7 +22,7 @@ pub struct ProfileQuestion {
     pub measure: Option<Measure>,
     /// What stands above the methods.
     pub grouping: Grouping,
-    /// True to tell lines apart.
+    /// True to distinguish lines.
     pub lines: bool,
     /// True to take locks of one name and class for one.
     pub locks_by_name: bool,
@@ -67,7 +67,7 @@ impl Profiled {
         let options = question.options(path, measure)?;
         let _progress = Progress::of_reading(path);
         let mut profiler = Profiler::new(options);
-        // Stretches come whole; the profiler does the clipping.
+        // Contentions come whole; the profiler does the clipping.
         let mut analysis = measure.is_blocked_time().then(|| {
             let options = Options { by: Vec::new(), pressure: None, ..Options::default() };
             Analysis::new(options)
@@ -105,7 +105,7 @@ impl Profiled {
         counts.running > 0 && counts.waiting + counts.runnable == 0
     }
 
-    /// The failure that tells of a damaged file whose readable part was used.
+    /// The failure that reports a damaged file whose readable part was used.
     pub fn damage(&self) -> Option<Failure> {
         let problem = self.problems.first()?.clone();
         Some(Failure::DamagedRecording { path: self.path.clone(), problem })

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Lines of one detail, a call chain for instance.
 const DETAIL_LINES: usize = 3;
 
-/// Writes the findings, dearest first, as the analysis sorted them.
+/// Writes the findings, most expensive first, as the analysis sorted them.
 pub fn write(report: &Report, screen: &Screen, out: &mut String) {
     title("FINDINGS", "", screen, out);
     for (index, finding) in report.findings.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is missing: losses, mechanisms not in force, damage; and the cost.
+//! What is missing: losses, mechanisms not active, damage; and the cost.
 
 use super::own_cost::OwnCost;
 use super::{missing, numbers, prose, title};

@@ -37,7 +37,7 @@ fn process(steal: &StealReport, screen: &Screen, out: &mut String) {
     let _ = writeln!(out, "{}(the process)", figures(&steal.process));
 }
 
-/// What the figures rest on.
+/// What the numbers rest on.
 fn sentences(steal: &StealReport) -> Vec<String> {
     let machine = &steal.machine;
     let all_ns = machine.busy_ns + machine.steal_ns + machine.idle_ns;

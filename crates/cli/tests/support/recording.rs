@@ -115,7 +115,7 @@ impl Scenario {
         self.put(Event::Lost(cause, count));
     }
 
-    /// A mechanism that was not in force.
+    /// A mechanism that was not active.
     pub fn degraded(&mut self, mechanism: &str, reason: &str) {
         self.put(Event::Degraded(Degraded { mechanism: mechanism.into(), reason: reason.into() }));
     }
@@ -177,8 +177,8 @@ impl Scenario {
                     lock,
                     seq,
                     chain,
-                    holder_frame: 0,
-                    holder_approximate: false,
+                    owner_frame: 0,
+                    owner_approximate: false,
                     cause: ExitCause::Exit,
                 })
             };

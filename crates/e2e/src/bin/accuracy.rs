@@ -16,7 +16,7 @@ use headway_e2e::waits::Waits;
 use headway_e2e::Problem;
 use std::process::ExitCode;
 
-/// How long a program is measured unless told otherwise.
+/// How long a program is measured by default.
 const SECONDS: u64 = 4;
 
 #[derive(Debug, PartialEq)]

@@ -260,7 +260,7 @@ fn without_place(text: &str) -> String {
 /// which there was one: on a busy machine much of it is hand-off.
 ///
 /// # Errors
-/// It does not, with the figures.
+/// It does not, with the numbers.
 pub fn shows_owners(report: &Report) -> Result<String, Problem> {
     let owned_ns = report.blocked_ns.saturating_sub(report.blocked.hand_off_ns);
     let with_chain = report.blocked.owner_stack_ns as f64 / owned_ns.max(1) as f64;

@@ -71,7 +71,7 @@ impl fmt::Display for Way {
 pub struct Outcome {
     /// Recordings started and stopped by attaching.
     pub cycles: u32,
-    /// Blocked stretches in the recordings that were looked at.
+    /// Blocked contentions in the recordings that were looked at.
     pub contentions: u64,
     /// Resident memory when it had settled, and at the end.
     pub resident: Option<(u64, u64)>,
@@ -207,7 +207,7 @@ impl Round<'_> {
         // The workload's last moments are left alone, so that no cycle meets its exit.
         let last_cycle = Instant::now() + self.manner.length.saturating_sub(Duration::from_secs(2));
         let mut files = None;
-        // Past the deadline, the wait that follows tells the hang.
+        // Past the deadline, the wait that follows reports the hang.
         while child.try_wait()?.is_none() && Instant::now() < deadline {
             if self.manner.way == Way::AttachCycles && Instant::now() < last_cycle {
                 match self.cycle(child.id(), outcome.cycles) {
@@ -289,7 +289,7 @@ impl Round<'_> {
         let json = tools::run(&self.tools.headway, ["report", "--json", &file])?;
         let report: Report = serde_json::from_slice(&json.stdout)?;
         if report.blocked.slices_wrong > 0 {
-            return Err(format!("{} stretches whose slices do not add up", report.blocked.slices_wrong).into());
+            return Err(format!("{} contentions whose slices do not add up", report.blocked.slices_wrong).into());
         }
         if let Some(panics) = report.losses.get("panic").filter(|n| **n > 0) {
             return Err(format!("{panics} panics were contained").into());

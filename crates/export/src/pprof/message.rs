@@ -109,7 +109,7 @@ pub struct Mapping {
     /// Its name.
     #[prost(int64, tag = "5")]
     pub filename: i64,
-    /// What tells its versions apart.
+    /// What distinguishes its versions.
     #[prost(int64, tag = "6")]
     pub build_id: i64,
     /// True if functions are resolved.

@@ -1,5 +1,5 @@
 //! pprof: gzipped protocol buffers with both weights of every calling context,
-//! samples (or contentions) and time. Where threads are told apart (always, by the
+//! samples (or contentions) and time. Where threads are distinguished (always, by the
 //! command line), the thread is a label, `thread`, that `pprof -tagfocus` understands.
 
 pub mod message;

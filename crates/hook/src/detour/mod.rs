@@ -458,7 +458,7 @@ fn new_entry(
 }
 
 /// The whole function is compared, not only what is overwritten: not every
-/// library has a build-id to tell a replaced file by. Bytes that a jump of ours
+/// library has a build-id by which a replaced file is recognized. Bytes that a jump of ours
 /// has overwritten are left out, and so are traps: those of our own probes, of
 /// a debugger or of the kernel's uprobes.
 fn expect_file_code(function: &Function, entry: Option<&Entry>) -> Result<(), HookError> {

@@ -85,7 +85,7 @@ fn code_segments(elf: &Parsed<'_>) -> Vec<CodeSegment> {
 }
 
 /// The symbol table. Names are taken over as one block: asking the reader for
-/// each name would read the file anew tens of thousands of times.
+/// each name would read the file again tens of thousands of times.
 fn symbols(elf: &Parsed<'_>) -> Table {
     let full = elf.elf_symbol_table();
     let is_full = !full.is_empty();

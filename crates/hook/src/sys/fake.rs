@@ -18,7 +18,7 @@ pub struct Fake {
     pub deny_mapping: bool,
     /// The n-th write through `/proc/self/mem` (from 1) fails with EIO; 0 for none.
     pub fail_write: u32,
-    /// Threads told instead of the real ones.
+    /// Threads shown instead of the real ones.
     pub threads: Option<Vec<ThreadSignals>>,
     /// mprotect to executable and not writable fails with ENOMEM.
     pub deny_restore: AtomicBool,

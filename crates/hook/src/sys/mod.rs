@@ -35,7 +35,7 @@ pub struct Mapping {
     pub range: Range<usize>,
     /// Access rights.
     pub protection: Protection,
-    /// Path of the mapped file as the kernel tells it, perhaps with
+    /// Path of the mapped file as the kernel has it, perhaps with
     /// ` (deleted)`; empty for anonymous memory.
     pub path: String,
 }

@@ -89,7 +89,7 @@ pub fn install_handler() -> Result<(), HookError> {
     if is_ours(&current) {
         return Ok(());
     }
-    // The previous handler is told before ours can run.
+    // The previous handler is known before ours can run.
     remember(current);
     let mut ours = empty_action();
     ours.sa_sigaction = on_trap as *const () as usize;
@@ -117,7 +117,7 @@ pub fn handler_is_installed() -> bool {
 /// handler only while they are put in or taken out.
 ///
 /// # Errors
-/// While traps are in force, and where another handler was installed over
+/// While traps are active, and where another handler was installed over
 /// ours, which may call it: then ours stays and passes everything on.
 pub fn remove_handler(sys: &dyn Sys) -> Result<(), HookError> {
     let _writer = writer();

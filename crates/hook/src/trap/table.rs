@@ -19,7 +19,7 @@
 //!   into it finds it armed; or finds it retired and the instruction gone,
 //!   then it trapped just before the removal and executes the place again.
 //! * Retired with a trap instruction in place is somebody else's trap, unless
-//!   the instruction belongs to the *next* time it was armed. `armings` tells:
+//!   the instruction belongs to the *next* time it was armed. `armings` says which:
 //!   the writer counts it up after storing the target and before writing the
 //!   instruction; the reader compares it around its looks at target and
 //!   instruction, and looks again if it changed. (Counted up before the target,

@@ -1,7 +1,7 @@
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Defines the classes {@code KnownFresh...} anew. Not named like them: it writes nothing down. */
+/** Defines the classes {@code KnownFresh...} again. Not named like them: it writes nothing down. */
 final class FreshLoader extends ClassLoader {
     FreshLoader() {
         super(FreshLoader.class.getClassLoader());

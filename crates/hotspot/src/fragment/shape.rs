@@ -97,7 +97,7 @@ pub enum Run {
         /// The caller, if that other function is at its entry.
         caller: Shape,
         /// Where it also may be, if the caller makes no sense: the code does not
-        /// tell an exception's way to its handler from an adapter's to a method.
+        /// distinguish an exception's way to its handler from an adapter's to a method.
         or: Option<Shape>,
     },
     /// To a dispatch through a table indexed by a register.

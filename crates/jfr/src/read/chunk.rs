@@ -38,7 +38,7 @@ pub(crate) struct Chunk {
     pub(super) open_safepoints: Vec<(u64, u64)>,
 }
 
-/// Time that a sample stands for where its recording tells it as a setting.
+/// Time that a sample stands for where its recording reports it as a setting.
 #[derive(Default)]
 pub(super) struct Intervals {
     pub(super) cpu: u64,
@@ -146,7 +146,7 @@ impl Chunk {
         }
     }
 
-    /// Threads of the chunk, to be told before its events.
+    /// Threads of the chunk, to be reported before its events.
     pub(crate) fn define_threads(&mut self, interner: &mut Interner, out: &mut Vec<Event>) {
         self.resolver.define_threads(interner, out);
     }

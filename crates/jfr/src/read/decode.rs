@@ -68,8 +68,8 @@ impl Chunk {
                 lock,
                 seq,
                 chain,
-                holder_frame: number(slot!("holderFrame")).min(u64::from(u16::MAX)) as u16,
-                holder_approximate: number(slot!("holderApproximate")) != 0,
+                owner_frame: number(slot!("holderFrame")).min(u64::from(u16::MAX)) as u16,
+                owner_approximate: number(slot!("holderApproximate")) != 0,
                 cause: self.resolver.exit_cause(number(slot!("cause"))),
             })),
         }

@@ -1,4 +1,4 @@
-//! Facts about the recording, gathered from the events that tell them.
+//! Facts about the recording, gathered from the events that report them.
 
 use super::cursor::{Cursor, Text};
 use super::resolve::Resolver;

@@ -153,7 +153,7 @@ impl Reader {
         true
     }
 
-    /// Tells what is new about the recording; a problem if the chunk is of another one.
+    /// Says what is new about the recording; a problem if the chunk is of another one.
     fn tell_info(&mut self, chunk: &mut Chunk, first_moment: TimeNs, number: usize) -> Option<Problem> {
         let known = self.info.clone().unwrap_or_else(|| RecordingInfo {
             start: first_moment,

@@ -25,8 +25,8 @@ event_types! {
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The owner's call chain")];
             "lock" Pool LOCK [Label("Lock")];
             "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
-            "holderFrame" Inline INT [Label("Holder Frame"), Description("Index into the stack trace of the frame that held the lock, 0 being the top")];
-            "holderApproximate" Inline BOOLEAN [Label("Holder Approximate"), Description("More than one frame could be the holder")];
+            "holderFrame" Inline INT [Label("Owner Frame"), Description("Index into the stack trace of the frame that held the lock, 0 being the top")];
+            "holderApproximate" Inline BOOLEAN [Label("Owner Approximate"), Description("More than one frame could be the owner")];
             "cause" Pool EXIT_CAUSE [Label("Cause")];
         },
         &[

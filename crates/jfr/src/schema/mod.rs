@@ -211,7 +211,7 @@ pub(crate) const FRAME_TYPES: [&str; 4] = ["Interpreted", "JIT compiled", "Inlin
 /// The thread state of samples on the CPU, with the JDK's number for it.
 pub(crate) const RUNNABLE: (u64, &str) = (5, "STATE_RUNNABLE");
 /// The thread state of samples of a thread that waits, with JVMTI's number for
-/// it; the JDK tells kinds of waiting apart.
+/// it; the JDK distinguishes kinds of waiting.
 pub(crate) const WAITING: (u64, &str) = (129, "STATE_WAITING");
 /// The stack trace of standard events that have none: tools fail on a sample
 /// without a stack. Beyond the ids that the agent gives.

@@ -184,14 +184,14 @@ impl Constants {
         class
     }
 
-    /// A lock was defined anew; what stands in the chunk is out of date.
+    /// A lock was defined again; what stands in the chunk is out of date.
     pub(crate) fn lock_changed(&mut self, lock: LockId) {
         if self.locks.get(lock.0).is_some() {
             self.wanted_locks.push(lock);
         }
     }
 
-    /// A thread was defined, perhaps anew.
+    /// A thread was defined, perhaps again.
     pub(crate) fn thread_changed(&mut self, thread: ThreadId) {
         self.known_threads.insert(thread.0);
         self.wanted_threads.push(thread);
@@ -283,7 +283,7 @@ impl Constants {
         }
     }
 
-    /// Every thread that the dictionary knows, so that a chunk tells who was
+    /// Every thread that the dictionary knows, so that a chunk says who was
     /// there, also those that did nothing worth an event.
     pub(crate) fn all_threads(&mut self, dictionary: &Dictionary) {
         for thread in dictionary.threads() {

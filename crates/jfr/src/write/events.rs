@@ -162,8 +162,8 @@ impl Context<'_> {
             o.varint(self.constants.chain(e.chain));
             o.varint(e.lock.0);
             o.varint(self.constants.step(e.lock, e.seq));
-            o.int(i32::from(e.holder_frame));
-            o.byte(u8::from(e.holder_approximate));
+            o.int(i32::from(e.owner_frame));
+            o.byte(u8::from(e.owner_approximate));
             o.varint(match e.cause {
                 ExitCause::Exit => 0,
                 ExitCause::Wait => 1,
@@ -482,7 +482,7 @@ impl Context<'_> {
     }
 
     fn stop_the_world(&mut self, e: &StopTheWorld, out: &mut Encoder) {
-        // The VM tells an agent of no other pauses than those for collections.
+        // The VM informs an agent of no other pauses than those for collections.
         out.event(|o| {
             self.span(id::GC_PAUSE, e.start, e.start + e.duration, o);
             o.varint(0); // thread
@@ -523,7 +523,7 @@ impl Context<'_> {
     }
 }
 
-/// What every chunk tells about the recording. `headway.Recording` comes last:
+/// What every chunk says about the recording. `headway.Recording` comes last:
 /// it completes what the others began.
 pub(crate) fn put_info(info: &RecordingInfo, clock: Clock, now: TimeNs, out: &mut Encoder) {
     let ticks = clock.ticks(now);

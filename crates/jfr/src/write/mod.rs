@@ -81,7 +81,7 @@ impl WriterConfig {
 }
 
 /// Why a recording could not be written. The writer stays usable: what could
-/// not be written is tried again, and counted as lost beyond a bound.
+/// not be written is tried again, and counted as dropped beyond a bound.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -180,11 +180,11 @@ pub struct RecordingWriter {
     buffered: u64,
     /// Buffered bytes at which the writer writes without waiting for a flush.
     write_at: usize,
-    /// The newest moment that an event or a watermark told.
+    /// The newest moment of an event or a watermark.
     now: TimeNs,
     watermark: TimeNs,
     failing: bool,
-    /// Lost since the last `headway.Loss` in the file.
+    /// Dropped since the last `headway.Loss` in the file.
     untold_losses: u64,
     lost_total: u64,
     /// The header that was written last.
@@ -265,7 +265,7 @@ impl RecordingWriter {
         if self.failing {
             return self.events.bytes.len() < BUFFER_LIMIT;
         }
-        // A failure is told by the next flush, which fails as well.
+        // A failure is reported by the next flush, which fails as well.
         let is_there = self.begin_anew_if_truncated().is_ok();
         (is_there && self.write_and_rotate(dictionary).is_ok()) || self.events.bytes.len() < BUFFER_LIMIT
     }
@@ -286,7 +286,7 @@ impl RecordingWriter {
     ///
     /// # Errors
     /// [`WriteError::Append`]: what was buffered is kept and tried again, up to
-    /// a bound, beyond which events are counted as lost.
+    /// a bound, beyond which events are counted as dropped.
     /// [`WriteError::Rotate`]: everything is written but old chunks remain.
     pub fn flush(&mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<(), WriteError> {
         self.now = self.now.max(watermark);
@@ -569,7 +569,7 @@ impl RecordingWriter {
         self.file.path()
     }
 
-    /// Events lost so far because the file could not be written.
+    /// Events dropped so far because the file could not be written.
     pub fn lost(&self) -> u64 {
         self.lost_total
     }

@@ -1,4 +1,4 @@
-//! The place of a recording's file: nothing that is there is lost, and the file is
+//! The place of a recording's file: nothing that is there is replaced, and the file is
 //! found again if its name goes.
 
 use super::file::is_recording_of_ours;

@@ -1,4 +1,4 @@
-//! What a recording's settings mean for the JDK's event types, told as the JDK tells
+//! What a recording's settings mean for the JDK's event types, written as the JDK writes
 //! it: one setting per event type and name.
 
 use crate::schema::{self, id, TypeId};

@@ -121,7 +121,7 @@ pub fn events() -> Vec<Event> {
         };
         Event::Park(park)
     };
-    let exit = |ms, seq, holder_frame, holder_approximate, cause| {
+    let exit = |ms, seq, owner_frame, owner_approximate, cause| {
         let (time, seq) = (at(ms), Seq(seq));
         Event::MonitorExit(MonitorExit {
             time,
@@ -129,8 +129,8 @@ pub fn events() -> Vec<Event> {
             lock,
             seq,
             chain: WAIT_CHAIN,
-            holder_frame,
-            holder_approximate,
+            owner_frame,
+            owner_approximate,
             cause,
         })
     };

@@ -216,7 +216,7 @@ fn sample(scene: &mut Scene, thread: ThreadId, chain: ChainId, time: u64) {
     scene.put(Event::Sample(Sample { time: at(time), thread, chain, weight, ..Default::default() }));
 }
 
-/// What a second's sampling of the proc and cgroup file systems tells, and the
+/// What a second's sampling of the proc and cgroup file systems reports, and the
 /// transactions of the second.
 fn environment(scene: &mut Scene, indexer: ThreadId, requests: &[ThreadId], from: u64, scarce: bool) {
     let (start, duration) = (at(from), DurationNs(1000 * MS));

@@ -1,4 +1,4 @@
-//! What only an analysis of the whole recording can tell; it follows neither the
+//! What only an analysis of the whole recording can say; it follows neither the
 //! page's range nor its filter.
 
 use super::Aspect;
@@ -170,7 +170,7 @@ pub struct Steal {
     pub covered_ns: u64,
     /// Intervals whose stolen time was divided CPU by CPU.
     pub refined_intervals: u64,
-    /// False if the kernel does not tell how long threads wait for a CPU.
+    /// False if the kernel does not say how long threads wait for a CPU.
     pub run_queue_known: bool,
     /// The machine, all processes together.
     pub machine: Machine,
@@ -266,7 +266,7 @@ pub struct Transactions {
     pub name: String,
     /// How many ended.
     pub count: u64,
-    /// How many were never seen to end; in no other figure.
+    /// How many were never seen to end; in no other number.
     pub not_ended: u64,
     /// How many of `count` have no CPU time.
     pub without_cpu: u64,

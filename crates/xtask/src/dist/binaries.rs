@@ -97,7 +97,7 @@ pub fn stripped(name: &str) -> PathBuf {
     directory().join("stripped").join(name)
 }
 
-/// A directory of its own: other flags would make cargo build everything else anew.
+/// A directory of its own: other flags would make cargo build everything else again.
 fn directory() -> PathBuf {
     target_directory().join("dist")
 }

@@ -103,7 +103,7 @@ impl BlockerParks {
         self.first_parked = self.first_parked.min(start);
     }
 
-    /// Parks that were told together.
+    /// Parks that were reported together.
     pub(super) fn short_parks(&mut self, e: &ShortParks, threshold: u64) {
         let begun = TimeNs(e.time.0.saturating_sub(e.total.0));
         self.times_parked += e.count;

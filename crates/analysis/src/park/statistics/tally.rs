@@ -73,7 +73,7 @@ pub struct ParkTally {
     folded: FoldedParks,
     events: u64,
     bounded: u64,
-    /// True where parks are told at their end only: then no watermark says
+    /// True where parks are reported at their end only: then no watermark says
     /// which begins are still to come.
     told_at_end: bool,
 }
@@ -148,7 +148,7 @@ impl ParkTally {
         self.wait(pending);
     }
 
-    /// Parks told together: their number and thread time are known, when they
+    /// Parks reported together: their number and thread time are known, when they
     /// were is not, so that the peak goes without them, and of several threads there is no real time.
     fn short(&mut self, e: &ShortParks) {
         if e.blocker.is_none() {
@@ -194,7 +194,7 @@ impl ParkTally {
     /// Counts what happened up to `time`.
     fn count_until(&mut self, time: TimeNs) {
         let mut pending = std::mem::take(&mut self.pending);
-        // Numbers tell what came first where times are the same. What is left
+        // Numbers say what came first where times are the same. What is left
         // stays sorted, and in its place: it may be megabytes.
         pending.sort();
         let ready = pending.partition_point(|pending| pending.time <= time);
@@ -223,7 +223,7 @@ impl ParkTally {
     }
 
     /// The parks on a blocker as somebody else has counted them, in place of what
-    /// was known of it. `folded` is told of the blockers that make room.
+    /// was known of it. `folded` gets the blockers that make room.
     pub fn put(&mut self, parks: BlockerParks, folded: impl FnMut(&BlockerParks)) {
         self.events += 1;
         self.counted = self.counted.max(parks.last_event);

@@ -9,7 +9,7 @@ use crate::error::{Failure, DONE};
 use crate::terminal;
 use std::path::{Path, PathBuf};
 
-/// Speedups unless told: few, since each takes whole runs.
+/// Speedups by default: few, since each takes whole runs.
 const SPEEDUPS: [u32; 2] = [50, 100];
 
 /// Carries out the command.

@@ -21,7 +21,7 @@ pub struct Source {
     pub damage: Option<Failure>,
 }
 
-/// Reads a file. Windows of several files are told apart by `run`.
+/// Reads a file. Windows of several files are distinguished by `run`.
 ///
 /// # Errors
 /// It is neither a recording nor a profile of coz.
@@ -59,7 +59,7 @@ fn of_recording(path: &Path) -> Result<Source, Failure> {
     Ok(source)
 }
 
-/// A window is told once for each progress point.
+/// A window is recorded once for each progress point.
 fn add(windows: &mut BTreeMap<u64, Experiment>, told: &event::Experiment) {
     let window = windows.entry(told.number).or_insert_with(|| Experiment {
         number: told.number,

@@ -1,4 +1,4 @@
-//! The line that tells, on a terminal, how a recording is going.
+//! The line that reports, on a terminal, how a recording is going.
 
 use crate::agent::options::AgentOptions;
 use crate::attach::Session;

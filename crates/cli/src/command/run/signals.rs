@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Signals caught for a command, which need not run yet: none must get lost,
+/// Signals caught for a command, which need not run yet: none must be missed,
 /// or end us, while it is being started.
 pub struct Forwarding {
     signals: SignalsInfo<WithOrigin>,

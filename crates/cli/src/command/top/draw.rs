@@ -62,7 +62,7 @@ fn heading_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     vec![Line::from(title), threads_line(picture), pressure_line(picture, width)]
 }
 
-/// A process's id and a path: begin and end tell most.
+/// A process's id and a path: begin and end say most.
 fn without_middle(text: &str, room: usize) -> String {
     let length = text.chars().count();
     if length <= room {

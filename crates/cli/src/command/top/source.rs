@@ -14,7 +14,7 @@ const WATCH: &str = "live.watch";
 const RECORDING: &str = "top.jfr";
 /// The recording of our own is not for keeping.
 const RECORDING_BYTES: u64 = 1 << 20;
-/// How often the agent is told that we watch.
+/// How often the agent learns that we watch.
 const TOUCH_EVERY: Duration = Duration::from_secs(2);
 
 /// See the module.

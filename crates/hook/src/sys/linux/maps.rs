@@ -51,7 +51,7 @@ pub struct LoadedObject {
 pub struct Segment {
     /// `p_type`
     pub kind: u32,
-    /// Addresses as the file tells them, without bias.
+    /// Addresses as the file has them, without bias.
     pub addresses: Range<u64>,
     /// `p_flags` says readable.
     pub readable: bool,

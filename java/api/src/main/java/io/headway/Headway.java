@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Tells Headway what the application is doing.
+ * Lets Headway know what the application is doing.
  *
  * <p>Without an agent, and while nothing is recorded, every method returns at once: what it costs
  * is reading one field. The agent may come at any time; nothing needs to be configured.
@@ -14,7 +14,7 @@ public final class Headway {
     /** Set by the agent when a recording begins and ends. */
     private static volatile boolean active;
 
-    /** Numbers of the kinds of transactions, by name; the agent bounds how many are told apart. */
+    /** Numbers of the kinds of transactions, by name; the agent bounds how many are distinguished. */
     private static final ConcurrentMap<String, Integer> KINDS = new ConcurrentHashMap<>();
 
     /** Numbers of progress points, by name. */
@@ -44,8 +44,8 @@ public final class Headway {
      * }</pre>
      *
      * <p>Transactions may lie inside each other; an outer one contains the time of its inner ones.
-     * One that ends on another thread than it began on is told without CPU time. One that is never
-     * ended is told as such when the transaction around it or its thread ends.
+     * One that ends on another thread than it began on is reported without CPU time. One that is never
+     * ended is reported as such when the transaction around it or its thread ends.
      *
      * @param kind what the transaction is called in reports; a few names, not one per request
      * @return the transaction, never {@code null}

@@ -1,2 +1,2 @@
-/** What an application can tell Headway about itself. */
+/** What an application can let Headway know about itself. */
 package io.headway;

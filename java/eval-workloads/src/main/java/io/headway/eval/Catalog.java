@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 
-/** All programs by name. What each is good for is told in {@code eval/workloads.py}. */
+/** All programs by name. What each is good for is described in {@code eval/workloads.py}. */
 final class Catalog {
     private static final Map<String, Callable<Work>> WORKS = new TreeMap<>();
 

@@ -6,7 +6,7 @@ import java.io.PrintStream;
 
 /**
  * {@code java -jar headway-eval-workloads.jar NAME [--threads N]}: runs one program of the evaluation until
- * standard input ends. {@link Session} tells what can be asked meanwhile.
+ * standard input ends. {@link Session} says what can be asked meanwhile.
  */
 public final class Main {
     private Main() {}

@@ -9,12 +9,12 @@ import java.util.Map;
  * <p>Not thread-safe: each thread has its own and only others' totals are read after it ended.
  */
 public final class AcquireTimes {
-    /** Stretches from this length on are also summed apart; shorter ones may be spent spinning. */
-    public static final long LONG_STRETCH_NS = 1_000_000;
+    /** Contentions from this length on are also summed apart; shorter ones may be spent spinning. */
+    public static final long LONG_CONTENTION_NS = 1_000_000;
 
     private long acquisitions;
     private long totalNs;
-    private long longStretches;
+    private long longContentions;
     private long longNs;
     private long maxNs;
 
@@ -24,8 +24,8 @@ public final class AcquireTimes {
         acquisitions++;
         totalNs += ns;
         maxNs = Math.max(maxNs, ns);
-        if (ns >= LONG_STRETCH_NS) {
-            longStretches++;
+        if (ns >= LONG_CONTENTION_NS) {
+            longContentions++;
             longNs += ns;
         }
     }
@@ -34,7 +34,7 @@ public final class AcquireTimes {
     public void addAll(AcquireTimes other) {
         acquisitions += other.acquisitions;
         totalNs += other.totalNs;
-        longStretches += other.longStretches;
+        longContentions += other.longContentions;
         longNs += other.longNs;
         maxNs = Math.max(maxNs, other.maxNs);
     }
@@ -44,7 +44,7 @@ public final class AcquireTimes {
         return totalNs;
     }
 
-    /** Sum over the acquisitions of {@link #LONG_STRETCH_NS} and more. */
+    /** Sum over the acquisitions of {@link #LONG_CONTENTION_NS} and more. */
     public long longNs() {
         return longNs;
     }
@@ -55,7 +55,7 @@ public final class AcquireTimes {
         json.put("acquisitions", acquisitions);
         json.put("blocked_ns", totalNs);
         json.put("blocked_ge_1ms_ns", longNs);
-        json.put("stretches_ge_1ms", longStretches);
+        json.put("contentions_ge_1ms", longContentions);
         json.put("max_ns", maxNs);
         return json;
     }

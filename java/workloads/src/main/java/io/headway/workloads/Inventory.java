@@ -73,7 +73,7 @@ public final class Inventory {
         }
     }
 
-    /** Builds the word index anew. Long, and under the lock: this is what requests wait for. */
+    /** Builds the word index again. Long, and under the lock: this is what requests wait for. */
     public long rebuildIndex(AcquireTimes times) {
         long request = System.nanoTime();
         synchronized (lock) {
@@ -96,7 +96,7 @@ public final class Inventory {
     }
 
     /**
-     * True if no piece was lost or made: what is there equals what was there at first, plus what was
+     * True if no piece vanished or appeared: what is there equals what was there at first, plus what was
      * restocked, minus what was reserved.
      */
     public boolean addsUp(int eachAtFirst) {

@@ -8,7 +8,7 @@ import jdk.internal.vm.annotation.Hidden;
  * What the agent defines in the boot loader while it records parks.
  *
  * <p>The JDK parks a virtual thread by calling {@code JavaLangAccess.parkVirtualThread}; the agent lets
- * these calls lead here instead. Each method does what the call did, with the agent told before and,
+ * these calls lead here instead. Each method does what the call did, and the agent hears of it before and,
  * for parks, after. The natives return before the thread parks, so they never pin it. An agent that records
  * nothing answers 0, and is then not called a second time. Where the natives of {@code Unsafe.park} cannot be
  * bound, {@code LockSupport}'s calls of it lead here as well.

@@ -69,7 +69,7 @@ final class Node {
         StorageService.instance.addPostShutdownHook(this::remove);
     }
 
-    /** How clients reach it; the work is told when the JVM is about to end. */
+    /** How clients reach it; the work hears when the JVM is about to end. */
     Cluster cluster(Runnable atEnd) {
         Cluster cluster = Cluster.builder()
                 .addContactPoint(host)
@@ -91,7 +91,7 @@ final class Node {
         }
     }
 
-    /** The last of its threads may still write. What is left then is told. */
+    /** The last of its threads may still write. What is left then is reported. */
     private void remove() {
         for (int attempts = 0; Files.exists(directory) && attempts < 10; attempts++) {
             try (Stream<Path> below = Files.walk(directory)) {

@@ -41,7 +41,7 @@ public final class PekkoRing implements Work {
         return true;
     }
 
-    /** Tells an actor whom to send to, which closes the ring. */
+    /** Gives an actor the one to send to, which closes the ring. */
     private record Next(ActorRef actor) {}
 
     private record Token(int left, long state, CompletableFuture<Long> back) {}

@@ -24,7 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>With {@code --virtual true} the threads are virtual (JDK 21 and later).
  *
- * <p>Those of {@link Gains} really become faster when they are told to.
+ * <p>Those of {@link Gains} really become faster when they are asked to.
  *
  * <p>Each round is a visit of {@code round}, said by the program, and a call of {@link #done}.
  */

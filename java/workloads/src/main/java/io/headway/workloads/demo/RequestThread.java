@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.h2.api.ErrorCode;
 
-/** Serves requests of the mix until told to stop; tries a transaction again when it lost a conflict. */
+/** Serves requests of the mix until asked to stop; tries a transaction again when it lost a conflict. */
 final class RequestThread extends Thread {
     private final Connection connection;
     private final Inventory inventory;

@@ -95,7 +95,7 @@ public final class Shop {
 
     /**
      * Checks what must hold however the threads ran: money paid equals money booked, order numbers
-     * have no gap, no piece was lost.
+     * have no gap, no piece vanished.
      *
      * @return what is wrong, or null
      */

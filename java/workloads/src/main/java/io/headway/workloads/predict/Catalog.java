@@ -45,7 +45,7 @@ final class Catalog {
      * Numbers a method that holds a lock, reached through another method.
      *
      * @param via a method of the same class that is on the stack whenever the site holds, and by which
-     *     call chains to the same method can be told apart; or null
+     *     call chains to the same method can be distinguished; or null
      * @throws IllegalArgumentException if the class has no such method, so that a truth cannot name
      *     what does not exist
      */

@@ -4,7 +4,7 @@ import java.util.Random;
 
 /**
  * Three small methods that hold the lock for 1, 3 and 6 parts of the time, all inlined into one
- * compiled frame: only debug information tells them apart.
+ * compiled frame: only debug information distinguishes them.
  */
 final class InlinedCallees implements Scenario {
     private final Object lock = new Object();

@@ -8,7 +8,7 @@ import java.util.List;
  * when it was about to release it, all by {@link System#nanoTime}.
  *
  * <p>Written by its thread alone and read after the thread ended. Memory comes in blocks, and only
- * outside the measured stretch, because {@link #add} is called after the release.
+ * outside the measured contention, because {@link #add} is called after the release.
  */
 final class Ledger {
     private static final int FIELDS = 5;
@@ -103,7 +103,7 @@ final class Ledger {
     }
 
     /**
-     * One acquisition: the stretch from {@code request} to {@code acquired}, in which the thread may
+     * One acquisition: the contention from {@code request} to {@code acquired}, in which the thread may
      * have been blocked, and the hold from {@code acquired} to {@code release}.
      */
     record Hold(String thread, long lock, int site, long request, long acquired, long release) {}

@@ -5,7 +5,7 @@ package io.headway.workloads.predict;
  * lock, so that the waiter has to queue for it.
  *
  * <p>The truth takes the timeout's nominal end, or the moment before {@code interrupt()}, as the
- * begin of that stretch. The thread starts to queue only when the kernel has woken it, typically
+ * begin of that contention. The thread starts to queue only when the kernel has woken it, typically
  * 50 us later: use holds of 10 ms and more.
  */
 final class TimedWait implements Scenario {

@@ -14,15 +14,15 @@ import java.util.Map;
 /**
  * Who blocked whom, computed by the program from its own clock.
  *
- * <p>For each stretch from request to acquisition, the overlap with each hold of the same lock by
- * another thread is time that this hold caused. A stretch that overlaps no hold was not blocked and
- * counts apart. What no hold covers of a blocked stretch is {@code gap}: hand-over, wake-up, and
+ * <p>For each contention from request to acquisition, the overlap with each hold of the same lock by
+ * another thread is time that this hold caused. A contention that overlaps no hold was not blocked and
+ * counts apart. What no hold covers of a contention is {@code gap}: hand-off, wake-up, and
  * owners that were descheduled between their last stamp and the release. Because of the latter, a
  * program cannot say whose such a gap is: {@code caused_at_most} of a hold counts the gaps on both its
  * sides as well. What is blamed on a hold beyond that is certainly wrong.
  *
- * <p>All times are nanoseconds. The stretch includes what the thread spent spinning, which no
- * profiler of contended enters sees; stretches of a millisecond and more are therefore also summed
+ * <p>All times are nanoseconds. The contention includes what the thread spent spinning, which no
+ * profiler of contended enters sees; contentions of a millisecond and more are therefore also summed
  * apart.
  */
 final class Truth {
@@ -68,7 +68,7 @@ final class Truth {
             }
             holds++;
             ownerSums(hold).add(hold.release() - hold.acquired());
-            addStretch(ofLock, i);
+            addContention(ofLock, i);
         }
     }
 
@@ -76,8 +76,8 @@ final class Truth {
         return owners.computeIfAbsent(new Owner(catalog.familyOf(hold.lock()), hold.site()), key -> new HoldSums());
     }
 
-    /** Holds are disjoint and sorted, so those that a stretch overlaps are right in front of it. */
-    private void addStretch(List<Hold> ofLock, int index) {
+    /** Holds are disjoint and sorted, so those that a contention overlaps are right in front of it. */
+    private void addContention(List<Hold> ofLock, int index) {
         Hold blocked = ofLock.get(index);
         long length = blocked.acquired() - blocked.request();
         long blamed = 0;
@@ -98,9 +98,9 @@ final class Truth {
             unblockedNs += length;
             return;
         }
-        all.addStretch(length, blamed);
-        if (length >= AcquireTimes.LONG_STRETCH_NS) {
-            longOnes.addStretch(length, blamed);
+        all.addContention(length, blamed);
+        if (length >= AcquireTimes.LONG_CONTENTION_NS) {
+            longOnes.addContention(length, blamed);
         }
     }
 
@@ -125,8 +125,8 @@ final class Truth {
         return all.ns - all.blamedNs;
     }
 
-    /** Stretches that overlap at least one hold. */
-    long stretches() {
+    /** Contentions that overlap at least one hold. */
+    long contentions() {
         return all.count;
     }
 
@@ -151,10 +151,10 @@ final class Truth {
         Map<String, Object> json = Json.object();
         json.put("locks", locks);
         json.put("holds", holds);
-        json.put("stretches", all.count);
+        json.put("contentions", all.count);
         json.put("blocked_ns", all.ns);
         json.put("gap_ns", all.ns - all.blamedNs);
-        json.put("stretches_ge_1ms", longOnes.count);
+        json.put("contentions_ge_1ms", longOnes.count);
         json.put("blocked_ge_1ms_ns", longOnes.ns);
         json.put("gap_ge_1ms_ns", longOnes.ns - longOnes.blamedNs);
         json.put("blocked_lt_1ms_ns", all.ns - longOnes.ns);
@@ -224,9 +224,9 @@ final class Truth {
             holdNs += ns;
         }
 
-        void addCaused(long overlap, long stretch) {
+        void addCaused(long overlap, long contention) {
             causedNs += overlap;
-            if (stretch >= AcquireTimes.LONG_STRETCH_NS) {
+            if (contention >= AcquireTimes.LONG_CONTENTION_NS) {
                 causedLongNs += overlap;
             }
         }
@@ -247,7 +247,7 @@ final class Truth {
         private long ns;
         private long blamedNs;
 
-        void addStretch(long length, long blamed) {
+        void addContention(long length, long blamed) {
             count++;
             ns += length;
             blamedNs += blamed;

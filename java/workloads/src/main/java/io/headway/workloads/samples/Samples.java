@@ -12,7 +12,7 @@ import java.util.Map;
  * {@code samples [--seconds N] [--depth N] [--turns N] [--truth FILE]}: threads that know their own stacks. Each runs
  * one shape for the whole time; a shape's name is its thread's. The truth says which methods of {@link
  * Shapes} may call which, how deep the recursion is, and how much CPU time each thread used. Before, virtual
- * threads take turns for {@code --turns} seconds (none unless told); the truth says how deep each was.
+ * threads take turns for {@code --turns} seconds (none by default); the truth says how deep each was.
  */
 public final class Samples implements Workload {
     @Override

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Virtual threads that take turns of a millisecond on few carriers. Each does its work at a depth of its
- * own, so that its stack tells who it is.
+ * own, so that its stack says who it is.
  */
 final class ShapesInTurn {
     private static final int THREADS = 5;

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * One kind of trouble: threads that make it until told to stop, and an invariant that holds if the
+ * One kind of trouble: threads that make it until asked to stop, and an invariant that holds if the
  * VM kept its promises meanwhile.
  */
 abstract class Stressor {
@@ -48,7 +48,7 @@ abstract class Stressor {
         threads.forEach(Thread::start);
     }
 
-    /** Tells the threads to end; subclasses that keep threads waiting wake them here. */
+    /** Asks the threads to end; subclasses that keep threads waiting wake them here. */
     void stop() {
         stopped = true;
     }

@@ -234,7 +234,7 @@ final class ShortLived implements ContinuousWork {
         private long uses;
     }
 
-    /** Parks so many times, each time until it is told that this park is over. */
+    /** Parks so many times, each time until it hears that this park is over. */
     private static final class Parker implements Runnable {
         private final long uses;
         private volatile long parkEnded;

@@ -39,7 +39,7 @@ class ScenariosTest {
         each.make.apply(SETTINGS).plan(stage);
         stage.open(400_000_000);
         Truth truth = Truth.of(stage.catalog(), stage.ledgers());
-        assertTrue(truth.stretches() > 0, "no contention");
+        assertTrue(truth.contentions() > 0, "no contention");
         assertTrue(truth.gapNs() >= 0, "more blame than blocked time");
         assertTrue(truth.gapNs() < truth.blockedNs(), "nothing was blamed on anybody");
     }

@@ -24,7 +24,7 @@ class StageTest {
 
     @Test
     void threadsThatWereLateGoOnUntilTheyHaveContended() throws InterruptedException {
-        // The other thread may be a round further than it has told.
+        // The other thread may be a round further than it has said.
         int rounds = rounds(CONTENDED_NS, 10_000);
         assertEquals(40, rounds, 1);
     }

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /**
  * Truths of drawn timelines. One character is one microsecond: {@code ~} asking for the lock,
  * a letter holding it in that method, {@code .} neither. A letter right after another thread's is a
- * hand-over.
+ * hand-off.
  */
 class TruthTest {
     private static final int ONE_COLUMN_NS = 1_000;
@@ -85,12 +85,12 @@ class TruthTest {
         }
         String totals = String.format(
                 Locale.ROOT, "gap%d blocked%d in %d", truth.gapNs() / ONE_COLUMN_NS, truth.blockedNs() / ONE_COLUMN_NS,
-                truth.stretches());
+                truth.contentions());
         assertEquals(expected, found + totals);
     }
 
     @Test
-    void aStretchIsBlamedOnTheHoldThatItOverlaps() {
+    void aContentionIsBlamedOnTheHoldThatItOverlaps() {
         assertBlame(
                 draw(
                         "aaaaa.....",
@@ -153,7 +153,7 @@ class TruthTest {
     }
 
     @Test
-    void twoWaitersAreTwoStretches() {
+    void twoWaitersAreTwoContentions() {
         assertBlame(
                 draw(
                         "aaaaaa.......",
@@ -163,7 +163,7 @@ class TruthTest {
     }
 
     @Test
-    void anUncontendedAcquisitionIsNoStretch() {
+    void anUncontendedAcquisitionIsNoContention() {
         assertBlame(
                 draw(
                         "aaa.........",

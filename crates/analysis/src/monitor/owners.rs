@@ -4,15 +4,15 @@ use crate::names::{NameId, Names};
 use crate::numbering::Numbering;
 use headway_model::{ChainId, LockId, ThreadId};
 
-/// Stands for a [`Holder`] in a [`Holders`].
+/// Stands for a [`Owner`] in a [`OwnersById`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HolderId(u32);
+pub struct OwnerId(u32);
 
-impl HolderId {
+impl OwnerId {
     /// Nobody known.
-    pub const UNKNOWN: HolderId = HolderId(0);
+    pub const UNKNOWN: OwnerId = OwnerId(0);
     /// Somebody, but a memory bound did not let us keep who.
-    pub const FOLDED: HolderId = HolderId(1);
+    pub const FOLDED: OwnerId = OwnerId(1);
 
     /// True unless nobody is known.
     pub const fn is_known(self) -> bool {
@@ -26,13 +26,13 @@ impl HolderId {
 
     /// True if a memory bound did not let us keep who.
     pub const fn is_folded(self) -> bool {
-        self.0 == HolderId::FOLDED.0
+        self.0 == OwnerId::FOLDED.0
     }
 }
 
 /// A thread that held a lock, and with which chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Holder {
+pub struct Owner {
     /// The lock.
     pub lock: LockId,
     /// The thread.
@@ -45,80 +45,80 @@ pub struct Holder {
     pub approximate: bool,
 }
 
-impl Holder {
+impl Owner {
     /// A thread whose chain is not known.
-    pub const fn thread(lock: LockId, thread: ThreadId) -> Holder {
-        Holder { lock, thread, chain: ChainId::NONE, frame: 0, approximate: false }
+    pub const fn thread(lock: LockId, thread: ThreadId) -> Owner {
+        Owner { lock, thread, chain: ChainId::NONE, frame: 0, approximate: false }
     }
 
     /// The method that owned the lock; `None` if its call stack is not known.
     pub(crate) fn method(&self, names: &mut Names) -> Option<NameId> {
-        names.holder_path(self.chain, self.frame).and_then(|path| names.acting_method(path))
+        names.owner_path(self.chain, self.frame).and_then(|path| names.acting_method(path))
     }
 }
 
-/// The holders seen so far.
+/// The owners seen so far.
 #[derive(Debug)]
-pub struct Holders {
+pub struct OwnersById {
     ids: Numbering,
-    holders: Vec<Holder>,
+    owners: Vec<Owner>,
     bound: usize,
     folded: u64,
 }
 
-impl Holders {
-    /// Keeps at most `bound` holders.
-    pub(crate) fn new(bound: usize) -> Holders {
-        Holders {
+impl OwnersById {
+    /// Keeps at most `bound` owners.
+    pub(crate) fn new(bound: usize) -> OwnersById {
+        OwnersById {
             ids: Numbering::default(),
             // The places of UNKNOWN and FOLDED.
-            holders: vec![Holder::default(), Holder::default()],
+            owners: vec![Owner::default(), Owner::default()],
             bound: bound.clamp(2, u32::MAX as usize),
             folded: 0,
         }
     }
 
-    /// The holder with this id; all `NONE` for the unknown and the folded one.
-    pub fn get(&self, id: HolderId) -> Holder {
-        self.holders.get(id.0 as usize).copied().unwrap_or_default()
+    /// The owner with this id; all `NONE` for the unknown and the folded one.
+    pub fn get(&self, id: OwnerId) -> Owner {
+        self.owners.get(id.0 as usize).copied().unwrap_or_default()
     }
 
-    /// Every holder with its id.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (HolderId, &Holder)> {
-        (0..).map(HolderId).zip(&self.holders)
+    /// Every owner with its id.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (OwnerId, &Owner)> {
+        (0..).map(OwnerId).zip(&self.owners)
     }
 
-    /// The id of `holder`. Beyond the bound its chain is given up first, then
+    /// The id of `owner`. Beyond the bound its chain is given up first, then
     /// its thread.
-    pub(crate) fn intern(&mut self, holder: Holder) -> HolderId {
-        if holder.thread.is_none() {
-            return HolderId::UNKNOWN;
+    pub(crate) fn intern(&mut self, owner: Owner) -> OwnerId {
+        if owner.thread.is_none() {
+            return OwnerId::UNKNOWN;
         }
-        match self.find(&holder) {
+        match self.find(&owner) {
             Some(id) => id,
-            None => self.add(holder),
+            None => self.add(owner),
         }
     }
 
     #[inline]
-    fn find(&self, holder: &Holder) -> Option<HolderId> {
-        self.ids.find(holder, |id| self.holders.get(id as usize) == Some(holder)).map(HolderId)
+    fn find(&self, owner: &Owner) -> Option<OwnerId> {
+        self.ids.find(owner, |id| self.owners.get(id as usize) == Some(owner)).map(OwnerId)
     }
 
-    fn add(&mut self, holder: Holder) -> HolderId {
-        if self.holders.len() >= self.bound {
+    fn add(&mut self, owner: Owner) -> OwnerId {
+        if self.owners.len() >= self.bound {
             self.folded += 1;
-            return self.find(&Holder::thread(holder.lock, holder.thread)).unwrap_or(HolderId::FOLDED);
+            return self.find(&Owner::thread(owner.lock, owner.thread)).unwrap_or(OwnerId::FOLDED);
         }
-        let id = HolderId(self.holders.len() as u32);
-        self.holders.push(holder);
-        self.ids.add(&holder, id.0);
+        let id = OwnerId(self.owners.len() as u32);
+        self.owners.push(owner);
+        self.ids.add(&owner, id.0);
         id
     }
 
     /// The same thread with the same call stack as owner of this lock, where what is known of one
     /// lock's owner stands for a lock like it.
-    pub(crate) fn as_owner_of(&mut self, lock: LockId, id: HolderId) -> HolderId {
+    pub(crate) fn as_owner_of(&mut self, lock: LockId, id: OwnerId) -> OwnerId {
         match self.get(id) {
             owner if owner.lock == lock || owner.thread.is_none() => id,
             mut owner => {
@@ -128,7 +128,7 @@ impl Holders {
         }
     }
 
-    /// How many times a holder had to be folded since the last call.
+    /// How many times an owner had to be folded since the last call.
     pub(crate) fn take_folded(&mut self) -> u64 {
         std::mem::take(&mut self.folded)
     }

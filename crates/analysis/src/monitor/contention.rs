@@ -1,7 +1,6 @@
 //! Contentions and their slices: what a replay hands over.
 
-use super::holders::{Holder, HolderId, Holders};
-use super::{OwnerId, OwnersById};
+use super::owners::{Owner, OwnerId, OwnersById};
 use crate::aggregate::Range;
 use crate::park::{ParkWait, Synchronizer};
 use crate::steal::ThreadInterval;
@@ -86,11 +85,11 @@ pub struct Slice {
     /// Part of `duration` in which the whole VM was paused.
     pub stop_the_world: DurationNs,
     /// Who had the lock; [`OwnerId::UNKNOWN`] if not known.
-    pub holder: HolderId,
+    pub owner: OwnerId,
     /// How that is known, or why not.
     pub basis: Basis,
     /// True if the owner may itself have been blocked meanwhile.
-    pub holder_blocked: bool,
+    pub owner_blocked: bool,
     /// Slices that it stands for. More than 1 if it was drawn: its owner then had the lock at an instant of it.
     pub stands_for: u16,
 }
@@ -98,13 +97,13 @@ pub struct Slice {
 impl Slice {
     /// Who had the lock.
     pub const fn owner_id(&self) -> OwnerId {
-        self.holder
+        self.owner
     }
 
     /// A slice of this owner, no part of which is known to be paused.
     pub(super) fn of(start: TimeNs, duration: DurationNs, owner: OwnerId, basis: Basis) -> Slice {
-        let holder_blocked = owner.is_known();
-        Slice { start, duration, stop_the_world: DurationNs::ZERO, holder: owner, basis, holder_blocked, stands_for: 1 }
+        let owner_blocked = owner.is_known();
+        Slice { start, duration, stop_the_world: DurationNs::ZERO, owner, basis, owner_blocked, stands_for: 1 }
     }
 
     /// True if it stands for others: what its owner did all the time is not known.
@@ -114,7 +113,7 @@ impl Slice {
 
     /// Says who had it.
     pub(super) fn give_to(&mut self, owner: OwnerId, basis: Basis) {
-        (self.holder, self.basis) = (owner, basis);
+        (self.owner, self.basis) = (owner, basis);
     }
 }
 
@@ -147,13 +146,10 @@ pub(crate) struct List {
 /// Slices that a contention shares, and which they are.
 pub(crate) type SharedSlices<'a> = (Shared, &'a [Slice]);
 
-/// What [`Stretch`] is called where it is read.
-pub type Contention<'a> = Stretch<'a>;
-
-impl<'a> Stretch<'a> {
+impl<'a> Contention<'a> {
     /// Who had the lock during a slice of it; all `NONE` if that is not known.
-    pub fn owner(&self, slice: &Slice) -> Holder {
-        self.holders.get(slice.holder)
+    pub fn owner(&self, slice: &Slice) -> Owner {
+        self.owners.get(slice.owner)
     }
 
     /// The slices that it shares, if any, and the others: before and behind them.
@@ -171,7 +167,7 @@ impl<'a> Stretch<'a> {
 
 /// One contention of one thread. Its slices lie end to end and add up to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct Contention<'a> {
     /// What the thread was blocked by.
     pub kind: Kind,
     /// When it began.
@@ -195,13 +191,13 @@ pub struct Stretch<'a> {
     /// Which of them it shares with others.
     pub(crate) shared: Option<Shared>,
     /// Who the slices' owners are.
-    pub holders: &'a Holders,
+    pub owners: &'a OwnersById,
 }
 
 /// Takes in contentions as a replay finds them.
-pub trait StretchSink {
+pub trait ContentionSink {
     /// Called once for each contention, when everything about it is known.
-    fn stretch(&mut self, stretch: &Stretch<'_>);
+    fn contention(&mut self, contention: &Contention<'_>);
 
     /// Called once for each park that was no lock acquisition. By default
     /// nothing is done with it.
@@ -229,8 +225,8 @@ pub trait StretchSink {
 
     /// Called once for each sample of a thread that held a lock for which
     /// `contention` was blocked meanwhile. By default nothing is done with it.
-    fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
-        let _ = (stretch, slice, sample);
+    fn owner_sample(&mut self, contention: &Contention<'_>, slice: &Slice, sample: &OwnerSample) {
+        let _ = (contention, slice, sample);
     }
 
     /// Called once for each measured interval of each thread. By default

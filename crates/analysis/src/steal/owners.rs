@@ -4,13 +4,13 @@
 use super::history::{Estimate, History};
 use super::steal_report::HeldOff;
 use crate::ledger::LockSplit;
-use crate::monitor::{Kind, Slice, Stretch, StretchSink};
+use crate::monitor::{Contention, ContentionSink, Kind, Slice};
 use crate::names::Names;
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// Part of a slice from which on its holder counts as not running.
+/// Part of a slice from which on its owner counts as not running.
 const MOSTLY: f64 = 0.5;
 
 /// A thread, and from when to when.
@@ -19,7 +19,7 @@ type Span = (ThreadId, TimeNs, TimeNs);
 #[derive(Clone, Copy, Debug)]
 struct Held {
     lock: LockId,
-    holder: ThreadId,
+    owner: ThreadId,
     start: TimeNs,
     end: TimeNs,
     /// Part of it in which the VM was not paused.
@@ -58,7 +58,7 @@ struct Room {
 /// See the module. A slice waits here until the intervals in which it lay are
 /// known.
 #[derive(Debug)]
-pub(crate) struct Holders {
+pub(crate) struct OwnersOffCpu {
     pending: VecDeque<Held>,
     /// Spans in which threads were blocked or waited.
     away: VecDeque<Span>,
@@ -70,9 +70,9 @@ pub(crate) struct Holders {
     pub folded: u64,
 }
 
-impl Holders {
-    pub fn new(bound: usize) -> Holders {
-        Holders {
+impl OwnersOffCpu {
+    pub fn new(bound: usize) -> OwnersOffCpu {
+        OwnersOffCpu {
             pending: VecDeque::new(),
             away: VecDeque::new(),
             locks: FxHashMap::default(),
@@ -83,24 +83,30 @@ impl Holders {
         }
     }
 
-    /// Takes in a blocked stretch with its slices, whose rows are in `path`.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>, from: TimeNs, to: TimeNs, path: impl Fn(&Slice) -> Option<u32>) {
-        self.away(stretch.thread, stretch.start, stretch.start + stretch.duration);
-        if stretch.kind == Kind::Conditional {
+    /// Takes in a contention with its slices, whose rows are in `path`.
+    pub fn contention(
+        &mut self,
+        contention: &Contention<'_>,
+        from: TimeNs,
+        to: TimeNs,
+        path: impl Fn(&Slice) -> Option<u32>,
+    ) {
+        self.away(contention.thread, contention.start, contention.start + contention.duration);
+        if contention.kind == Kind::Conditional {
             return;
         }
-        for slice in stretch.slices.iter().filter(|slice| slice.basis.is_known() && !slice.is_drawn()) {
-            let holder = stretch.holders.get(slice.holder).thread;
+        for slice in contention.slices.iter().filter(|slice| slice.basis.is_known() && !slice.is_drawn()) {
+            let owner = contention.owners.get(slice.owner).thread;
             let (start, end) = (slice.start.max(from), (slice.start + slice.duration).min(to));
-            if holder.is_none() || end <= start {
+            if owner.is_none() || end <= start {
                 continue;
             }
-            // Nobody has a CPU while the VM is paused, and that is told apart.
+            // Nobody has a CPU while the VM is paused, which is separate.
             let paused = slice.stop_the_world.0 as f64 / slice.duration.0.max(1) as f64;
             match self.pending.len() < self.bound {
                 true => {
-                    let lock = stretch.lock;
-                    self.pending.push_back(Held { lock, holder, start, end, running: 1.0 - paused, path: path(slice) });
+                    let lock = contention.lock;
+                    self.pending.push_back(Held { lock, owner, start, end, running: 1.0 - paused, path: path(slice) });
                 }
                 false => self.folded += 1,
             }
@@ -122,7 +128,7 @@ impl Holders {
     }
 
     /// The intervals up to `time` are known.
-    pub fn known_to(&mut self, time: TimeNs, history: &mut History, also: &mut dyn StretchSink) {
+    pub fn known_to(&mut self, time: TimeNs, history: &mut History, also: &mut dyn ContentionSink) {
         self.held_to(time, history);
         self.away.retain(|(thread, start, end)| {
             let is_known = *end <= time;
@@ -137,7 +143,7 @@ impl Holders {
                 return true;
             }
             let blocked = held.end.since(held.start).0 as f64 * held.running;
-            let did = history.estimate(held.holder, held.lock, held.start, held.end, |from, to, off_cpu| {
+            let did = history.estimate(held.owner, held.lock, held.start, held.end, |from, to, off_cpu| {
                 also.owner_no_cpu(held.lock, (from, to), off_cpu * held.running);
             });
             let did = did.times(held.running);
@@ -159,7 +165,7 @@ impl Holders {
         let Room { spans, away, counted } = &mut self.room;
         spans.clear();
         let known = self.pending.iter().filter(|held| held.end <= time);
-        spans.extend(known.map(|held| (held.holder, held.start, held.end, held.lock)));
+        spans.extend(known.map(|held| (held.owner, held.start, held.end, held.lock)));
         spans.sort_unstable();
         away.clear();
         away.extend(self.away.iter().filter(|(.., end)| *end <= time));
@@ -189,7 +195,7 @@ impl Holders {
             *last = end.max(from);
         }
         let pending = self.pending.iter().filter(|held| held.end > time);
-        let open: FxHashSet<ThreadId> = pending.map(|held| held.holder).collect();
+        let open: FxHashSet<ThreadId> = pending.map(|held| held.owner).collect();
         counted.retain(|owner, _| open.contains(owner));
     }
 
