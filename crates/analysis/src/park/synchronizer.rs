@@ -15,8 +15,8 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Synchronizer {
-    /// `Object.wait`, which does not park: here so that all waits are reported
-    /// apart by one word.
+    /// `Object.wait`, which does not park: here so that all waits are distinguished
+    /// by one word.
     Monitor,
     /// A `ReentrantLock`.
     ReentrantLock,
