@@ -504,12 +504,16 @@ impl Group {
         let mut named = vec![format!("{} for {} of that time", self.method(*first.0, names), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
         named.extend(rest.map(|(method, owner)| format!("{} for {}", self.method(**method, names), text(owner))));
-        let shown: f64 = methods.iter().take(named.len()).map(|(_, owner)| part(owner)).sum();
-        let rest = match 1.0 - shown {
-            rest if rest >= WORTH_A_WORD => format!("; other methods, hand-off or unknown for {}", percent(rest)),
-            _ => String::new(),
-        };
-        format!("{owners}: {}{rest}.", named.join(", "))
+        let others = methods.iter().skip(named.len()).map(|(_, owner)| part(owner)).sum::<f64>();
+        let parts = [others, share(self.split.hand_off, self.spoken_of()), self.unknown_part()];
+        if parts.iter().sum::<f64>() < WORTH_A_WORD {
+            return format!("{owners}: {}.", named.join(", "));
+        }
+        let [others, hand_off, unknown] = parts.map(|part| (part >= LEAST_NAMED).then(|| percent(part)));
+        named.extend(others.map(|others| format!("other methods for {others}")));
+        let hand_off = hand_off.map(|part| format!("; {part} was hand-off")).unwrap_or_default();
+        let unknown = unknown.map(|part| format!("; the owner is not known for {part}")).unwrap_or_default();
+        format!("{owners}: {}{hand_off}{unknown}.", named.join(", "))
     }
 
     /// The part of the time without pauses for which nothing is known of owners.

@@ -512,7 +512,7 @@ fn owners_in_many_methods_take_turns() {
     assert_eq!(
         texts(&report)[0],
         "Threads spent 34.0 ms (35 % of the active thread time) blocked on `Inventory.lock`. 3 threads owned it in turn: \
-         `Inventory.remove` for 41 % of that time, `Inventory.count` for 24 %, `Inventory.add` for 18 %; other methods, hand-off or unknown for 18 %."
+         `Inventory.remove` for 41 % of that time, `Inventory.count` for 24 %, `Inventory.add` for 18 %; 18 % was hand-off."
     );
 }
 
