@@ -251,7 +251,7 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
 /// `owned by Shop.sell:12 < … < Server.handle:40 (+14 frames)`: the frames of the
 /// application, with the first of a library before them; where others are between, and
 /// how many they are. All frames are in `--full`.
-fn folded(stack: &FindingStack, width: usize) -> String {
+pub(super) fn folded(stack: &FindingStack, width: usize) -> String {
     let plumbing = names::Plumbing::of(stack.frames.iter().map(String::as_str));
     let of_application = |frame: &String| !plumbing.has(frame) && !names::is_machinery(frame);
     let of_library = |frame: &String| !names::is_plumbing(frame) && !names::is_machinery(frame);

@@ -180,7 +180,9 @@ fn chains(section: &Section, has_locks: bool, screen: &Screen, out: &mut String)
     title("HOTTEST CALL STACKS", note, screen, out);
     for path in section.stacks.iter().take(CHAINS) {
         let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.stack, 11, screen));
-        chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);
+        // Of a lock, what called the synchronizer is of interest; a method there may be what takes the time.
+        let fold = if has_locks { Fold::Synchronizers } else { Fold::Nothing };
+        chain::behind_leaf(&path.stack, FRAMES, 11, fold, screen, out);
     }
 }
 

@@ -1,13 +1,12 @@
 //! Critical section pressure on a terminal: per lock a line over time, the
 //! phases, and what other metrics would have said.
 
-use super::{numbers, prose, title};
+use super::{brief, numbers, prose, title};
 use crate::terminal::Screen;
 use headway_analysis::pressure::pressure_report::{LockPressure, PhaseReport, PressureReport};
+use headway_analysis::report::FindingStack;
 use std::fmt::Write;
 
-/// Lines of one chain at most.
-const CHAIN_LINES: usize = 3;
 /// Columns before a lock's name.
 const FIGURES: usize = 20;
 /// Columns before what belongs to a phase.
@@ -139,8 +138,9 @@ fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
     if frames.is_empty() {
         return;
     }
-    let text = format!("{what}: {}", frames.join(" < "));
-    for line in prose::wrapped_at_most(CHAIN_LINES, &text, BELOW, screen) {
+    let stack = FindingStack { whose: what.to_owned(), frames: frames.to_vec() };
+    let text = brief::folded(&stack, screen.width.saturating_sub(BELOW));
+    for line in prose::wrapped(&text, screen.width, BELOW) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -218,9 +218,8 @@ PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.0
                     50 %)
                       of this: 75 % hand-off (the lock was free, but the next
                       thread had not run yet), 25 % owned by a thread
-                      blocked longest in: com.acme.Shop.sell:12 <
-                      com.acme.Server.run:7
-                      owned longest by: com.acme.Shop.restock:88
+                      blocked longest in Shop.sell:12 < Server.run:7
+                      owned longest by Shop.restock:88
                     as other tools count: blocked time / elapsed time 0 %
 ";
         assert_eq!(out, expected, "{out}");
