@@ -141,6 +141,15 @@ impl How {
 struct Key {
     how: How,
     lock: LockId,
+    /// Of parks without an object, the thread: nothing else says that two of them are alike.
+    of: ThreadId,
+}
+
+impl Key {
+    fn new(how: How, lock: LockId, thread: ThreadId) -> Key {
+        let of = if lock.is_none() { thread } else { ThreadId::NONE };
+        Key { how, lock, of }
+    }
 }
 
 /// See the module.
@@ -155,6 +164,8 @@ pub(crate) struct Sampled {
     seen: FxHashMap<Key, Vec<Seen>>,
     /// What was seen last of waits by `Object.wait`, by class.
     waited: FxHashMap<Arc<str>, Vec<Seen>>,
+    /// The same of parks without an object, by thread.
+    parked: FxHashMap<ThreadId, Vec<Seen>>,
     waiting: usize,
     seen_now: usize,
     bound: usize,
@@ -210,7 +221,7 @@ impl Sampled {
         let sampling = self.schedules.all().first().map_or(TimeNs(0), Schedule::from);
         sum.start = self.since.max(sampling).max(born).min(sum.time);
         self.latest_sum = self.latest_sum.max(sum.time);
-        let key = Key { how, lock: sum.lock };
+        let key = Key::new(how, sum.lock, sum.thread);
         self.sums.entry(key).or_default().push(sum);
         None
     }
@@ -222,7 +233,7 @@ impl Sampled {
             return;
         }
         let Some((more, schedule, itself)) = self.stands_for(contention.start, end) else { return };
-        let key = Key { how: How::of(contention.kind), lock: contention.lock };
+        let key = Key::new(How::of(contention.kind), contention.lock, contention.thread);
         for slice in contention.slices {
             let seen = Seen {
                 kind: contention.kind,
@@ -244,7 +255,7 @@ impl Sampled {
         let stands_for = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some());
         let Some((more, _, itself)) = stands_for else { return };
         let how = if wait.synchronizer == Synchronizer::Monitor { How::Waited } else { How::Parked };
-        let key = Key { how, lock: wait.blocker };
+        let key = Key::new(how, wait.blocker, wait.thread);
         let seen = Seen {
             kind: Kind::Conditional,
             thread: wait.thread,
@@ -297,10 +308,12 @@ impl Sampled {
         self.since = self.latest_sum.max(watermark);
         self.contention_new(died);
         self.remember_waits(&class);
+        self.remember_parks();
         let mut shares = Vec::new();
         let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
         for (key, sums) in std::mem::take(&mut self.left) {
-            match self.seen.get_mut(&key) {
+            let before = self.parked.get_mut(&key.of).filter(|_| key.how == How::Parked && key.lock.is_none());
+            match self.seen.get_mut(&key).or(before) {
                 Some(seen) => share_out(sums, seen, &mut shares),
                 None => drop(left.insert(key, together(sums))),
             }
@@ -363,6 +376,15 @@ impl Sampled {
             let name = class(key.lock);
             if self.waited.len() < WAITED.0 || self.waited.contains_key(&name) {
                 self.waited.insert(name, seen.iter().rev().take(WAITED.1).copied().collect());
+            }
+        }
+    }
+
+    /// What was seen of a thread's parks without an object takes the place of what was seen before.
+    fn remember_parks(&mut self) {
+        for (key, seen) in self.seen.iter().filter(|(key, _)| key.how == How::Parked && key.lock.is_none()) {
+            if self.parked.len() < WAITED.0 || self.parked.contains_key(&key.of) {
+                self.parked.insert(key.of, seen.iter().rev().take(WAITED.1).copied().collect());
             }
         }
     }

@@ -29,7 +29,7 @@ fn sum(lock: u64, thread: u64, count: u64, total_ns: u64) -> Sum {
 }
 
 fn seen(sampled: &mut Sampled, lock: u64, thread: u64, chain: u64, weight: f64) {
-    let key = Key { how: How::Blocked, lock: LockId(lock) };
+    let key = Key::new(How::Blocked, LockId(lock), ThreadId(thread));
     let draw = Draw::by_chance(&Schedule::default(), TimeNs(9_000), 0.5);
     sampled.seen.entry(key).or_default().push(Seen {
         kind: Kind::Monitor,
@@ -101,9 +101,9 @@ fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
 #[test]
 fn waits_of_which_nothing_more_was_seen_are_like_those_before() {
     let mut sampled = sampling();
-    let key = |lock: u64| Key { how: How::Waited, lock: LockId(lock) };
+    let key = |lock: u64| Key::new(How::Waited, LockId(lock), ThreadId(9));
     seen(&mut sampled, 6, 9, 71, 10.0);
-    let before = sampled.seen.remove(&Key { how: How::Blocked, lock: LockId(6) }).unwrap();
+    let before = sampled.seen.remove(&Key::new(How::Blocked, LockId(6), ThreadId(9))).unwrap();
     sampled.seen.insert(key(6), before);
     assert!(sampled.share_out(TimeNs(0), never, class).is_empty());
     for (lock, count) in [(6, 3), (7, 2), (60, 1)] {
@@ -115,6 +115,37 @@ fn waits_of_which_nothing_more_was_seen_are_like_those_before() {
     // Neither contentions, which have a place without a call stack, nor waits of another class.
     let rest = sampled.rest();
     assert_eq!((rest.len(), rest[0].total_ns, sampled.report.unknown_ns), (1, 400, 500));
+}
+
+/// Nothing says that the parks of two threads are alike that name no object.
+#[test]
+fn parks_without_an_object_are_like_those_of_the_same_thread() {
+    let mut sampled = sampling();
+    let nothing = LockId::NONE.0;
+    let park = |thread, count, ns| Sum { kind: Kind::Conditional, ..sum(nothing, thread, count, ns) };
+    let chains = |sampled: &mut Sampled, thread: u64| {
+        let shares = sampled.share_out(TimeNs(0), never, class);
+        by_chain(&shares.into_iter().filter(|share| share.sum.thread == ThreadId(thread)).collect::<Vec<_>>())
+    };
+    let see = |sampled: &mut Sampled, thread: u64, chain, weight| {
+        seen(sampled, nothing, thread, chain, weight);
+        let blocked = Key::new(How::Blocked, LockId::NONE, ThreadId(thread));
+        let all = sampled.seen.remove(&blocked).unwrap();
+        sampled.seen.insert(Key { how: How::Parked, ..blocked }, all);
+    };
+    for thread in [1, 2] {
+        assert_eq!(sampled.keep(park(thread, 10, 4_000), TimeNs(0)), None);
+    }
+    see(&mut sampled, 1, 71, 300.0);
+    see(&mut sampled, 2, 72, 100.0);
+    assert_eq!(chains(&mut sampled, 1), [(71, 4_000, 10)]);
+    // It was seen to do that before; of a third one nothing is known but what others do.
+    for thread in [1, 3] {
+        assert_eq!(sampled.keep(park(thread, 5, 500), TimeNs(0)), None);
+    }
+    see(&mut sampled, 2, 72, 100.0);
+    let shares = sampled.share_out(TimeNs(0), never, class);
+    assert_eq!(by_chain(&shares), [(71, 500, 5), (72, 500, 5)]);
 }
 
 #[test]
