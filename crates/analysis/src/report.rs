@@ -725,7 +725,8 @@ impl Report {
         let all: u64 = entries.iter().map(|entry| self.ledger.ns(*entry)).sum();
         let is_one = |what: &str| entries.iter().any(|entry| entry.name() == what);
         let mut by: BTreeMap<&str, u64> = BTreeMap::new();
-        for finding in self.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting) {
+        let is_wait = |kind| matches!(kind, FindingKind::Waiting | FindingKind::Straggler);
+        for finding in self.findings.iter().filter(|finding| is_wait(finding.kind)) {
             let waited = finding.evidence.iter().filter(|evidence| is_one(&evidence.what)).map(|evidence| evidence.ns);
             *by.entry(finding.gist.awaited()).or_default() += waited.sum::<u64>();
         }
@@ -786,6 +787,8 @@ mod tests {
         report.findings = vec![finding("a row", "wait-permit", 900), finding("a result", "wait-result", 100)];
         assert_eq!(report.awaited(&waits).as_deref(), Some("waiting, mostly for a row"));
         assert_eq!(report.awaited(&waits[..1]).as_deref(), Some("waiting for a row"));
+        assert_eq!(report.awaited(&waits[1..]).as_deref(), Some("waiting for a result"));
+        report.findings[1].kind = FindingKind::Straggler;
         assert_eq!(report.awaited(&waits[1..]).as_deref(), Some("waiting for a result"));
         report.findings[1] = finding("a row", "wait-result", 95);
         assert_eq!(report.awaited(&waits).as_deref(), Some("waiting for a row"));

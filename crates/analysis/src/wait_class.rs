@@ -11,6 +11,7 @@ use crate::names::{Names, PathId, TextId, NO_OBJECT};
 use crate::park::Synchronizer;
 use crate::threads::Threads;
 use crate::waits::Site;
+use headway_model::{LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Frames of a worker's own between its root and the wait, at most.
@@ -35,26 +36,97 @@ const BY_TIME: f64 = 0.8;
 /// at once: a worker without work takes its time.
 const IMPATIENT_NS: u64 = 1_000_000;
 
+/// Part of the waits of several call stacks, in one method for one object, that is for permits: then all are.
+const OF_PERMITS: f64 = 0.3;
+
 /// What the waits of each site are for, by place of the site.
 #[derive(Debug, Default)]
-pub(crate) struct WaitClasses(Vec<EntryKind>);
+pub(crate) struct WaitClasses {
+    classes: Vec<EntryKind>,
+    /// Sites whose threads nobody is left to wake.
+    left_alone: FxHashSet<usize>,
+}
 
 impl WaitClasses {
     /// Looks at all sites together.
     pub fn new(sites: &[Site], names: &Names, threads: &Threads, range: Range) -> WaitClasses {
         let by_group = Ended::new(sites, names);
-        WaitClasses(sites.iter().map(|site| class(site, &by_group, names, threads, range)).collect())
+        let mut classes: Vec<EntryKind> =
+            sites.iter().map(|site| class(site, &by_group, names, threads, range)).collect();
+        let left_alone = left_alone(sites, names, threads, range);
+        for place in &left_alone {
+            if let Some(class) = classes.get_mut(*place).filter(|class| **class == EntryKind::WaitWork) {
+                *class = EntryKind::WaitResult;
+            }
+        }
+        take_permits_together(sites, &mut classes);
+        WaitClasses { classes, left_alone }
+    }
+
+    /// True if all threads that ended such waits wait there, too, and did so until the recording ended.
+    pub fn is_left_alone(&self, place: usize) -> bool {
+        self.left_alone.contains(&place)
     }
 
     /// What the waits of the site at this place are for.
     pub fn get(&self, place: usize) -> EntryKind {
-        self.0.get(place).copied().unwrap_or(EntryKind::WaitResult)
+        self.classes.get(place).copied().unwrap_or(EntryKind::WaitResult)
     }
 
     /// True if threads that wait there have nothing to do.
     pub fn is_idle(&self, place: usize) -> bool {
         self.get(place) == EntryKind::WaitWork
     }
+}
+
+/// Who waits in a method for the same object as others do there waits for the same: a short call stack, as of a worker
+/// without work, says no more.
+fn take_permits_together(sites: &[Site], classes: &mut [EntryKind]) {
+    let key = |site: &Site| (site.class, site.lock, site.method, site.synchronizer);
+    let mut all: FxHashMap<_, (u64, u64)> = FxHashMap::default();
+    for (site, class) in sites.iter().zip(classes.iter()).filter(|(site, _)| !site.many_locks) {
+        let (permits, total) = all.entry(key(site)).or_default();
+        *permits += if *class == EntryKind::WaitPermit { site.total_ns } else { 0 };
+        *total += site.total_ns;
+    }
+    for (site, class) in sites.iter().zip(classes.iter_mut()).filter(|(site, _)| !site.many_locks) {
+        let is_one = all.get(&key(site)).is_some_and(|(permits, total)| share(*permits, *total) >= OF_PERMITS);
+        if is_one && *class == EntryKind::WaitWork {
+            *class = EntryKind::WaitPermit;
+        }
+    }
+}
+
+/// Sites on one object, in several methods, whose threads all wait until the end, though only threads that wait there
+/// ended such waits before: givers and takers that wait for each other. Workers of a pool, which wake each other, too,
+/// wait in one method.
+fn left_alone(sites: &[Site], names: &Names, threads: &Threads, range: Range) -> FxHashSet<usize> {
+    let mut by_lock: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
+    for (place, site) in sites.iter().enumerate() {
+        let may_be = matches!(site.synchronizer, Synchronizer::Monitor | Synchronizer::Condition);
+        if may_be && !site.many_locks && site.lock.is_some() {
+            by_lock.entry(site.lock).or_default().push(place);
+        }
+    }
+    let are_left_alone = |places: &Vec<usize>| {
+        let here = || places.iter().filter_map(|place| sites.get(*place));
+        let methods: FxHashSet<_> = here().map(|site| site.method).collect();
+        let wait_to_the_end = here().all(|site| {
+            site.in_flight == site.threads.len() as u64 && site.in_flight_ns.saturating_mul(2) > site.total_ns
+        });
+        let waiting: FxHashSet<ThreadId> = here().flat_map(|site| site.threads.keys().copied()).collect();
+        let enders: FxHashSet<&str> = here().flat_map(|site| site.notifiers.keys()).map(|by| names.text(*by)).collect();
+        let is_ender = |thread: &ThreadId| enders.contains(names.group_text(*thread).as_str());
+        let are_groups_known =
+            || enders.iter().all(|by| waiting.iter().any(|thread| names.group_text(*thread) == **by));
+        let mut awake = threads.ids().filter(|id| threads.life_ns(*id, range) > 0 && !waiting.contains(id));
+        methods.len() > 1
+            && wait_to_the_end
+            && !enders.is_empty()
+            && are_groups_known()
+            && !awake.any(|thread| is_ender(&thread))
+    };
+    by_lock.into_values().filter(are_left_alone).flatten().collect()
 }
 
 /// Who ended whose waits, by groups of threads.

@@ -37,6 +37,7 @@ const MIXED_PARTS: Record<string, [Kind, Kind, degrees: number]> = {
   lock: ["monitor", "juc", 45],
   "wait-thread": ["wait", "park", 45],
   "wait-permit": ["wait", "park", 135],
+  "wait-time": ["wait", "park", 90],
 };
 
 /** Entries of the part "ready, no CPU" that are not run-queue wait. */

@@ -16,6 +16,8 @@ pub struct Gist {
     pub(super) meanwhile: String,
     /// True if nearly all of the time is that of waits which nobody ended.
     pub(super) is_unended: bool,
+    /// True if nobody may be left to end them.
+    pub(super) is_left_alone: bool,
 }
 
 impl Gist {

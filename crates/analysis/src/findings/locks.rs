@@ -436,7 +436,7 @@ impl Group {
 
     fn owner(&self, names: &Names) -> (FindingKind, String) {
         if share(self.split.hand_off, self.spoken_of()) >= DOMINATES {
-            return (FindingKind::HandOff, self.hand_over_text());
+            return (FindingKind::HandOff, self.hand_over_text(names));
         }
         // Of a pause nobody is guilty.
         let owned = self.total - self.split.paused.min(self.total);
@@ -466,7 +466,7 @@ impl Group {
             return last;
         }
         let text = format!("The recording does not show who owned {}", self.it());
-        match READ_LOCKS.iter().any(|class| names.lock_text(self.kind.first).contains(class)) {
+        match self.is_shared(names) {
             true => format!("{text}: who has a read lock is seen only when it is released."),
             false => format!("{text}."),
         }
@@ -529,6 +529,11 @@ impl Group {
         format!("{} owned {}{in_turn}", count(self.owners.len() as u64, "thread"), self.it())
     }
 
+    /// True for a lock that several threads may have at a time.
+    fn is_shared(&self, names: &Names) -> bool {
+        READ_LOCKS.iter().any(|class| names.lock_text(self.kind.first).contains(class))
+    }
+
     /// What is known of a lock whose owners are not, but on which threads are still blocked.
     fn last_owner_text(&self, names: &Names) -> Option<String> {
         let last = self.last_owner.filter(|_| self.kind.count == 1)?;
@@ -547,7 +552,7 @@ impl Group {
 
     /// The lock was free for most of the time. A convoy is one lock that is passed
     /// on again and again, no lock that is contended a few times.
-    fn hand_over_text(&self) -> String {
+    fn hand_over_text(&self, names: &Names) -> String {
         let part = begun(&self.part(self.split.hand_off, &self.hand_off));
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
         let carrier = match share(self.split.for_carrier, self.split.hand_off) {
@@ -567,7 +572,7 @@ impl Group {
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
-            true => format!("{late} {}", own_it_in_turn(self.owners.len() as u64, mean)),
+            true => format!("{late} {}", own_it_in_turn(self.owners.len() as u64, mean, self.is_shared(names))),
             false => late,
         }
     }
@@ -682,13 +687,17 @@ pub(super) fn ranked<K: Ord + Hash, V>(totals: &FxHashMap<K, V>, total: impl Fn(
     ranked
 }
 
-/// So many threads own a lock in turn, and hand it off in this time.
-fn own_it_in_turn(owners: u64, mean: DurationNs) -> String {
+/// So many threads own a lock in turn, and hand it off in this time. Where `is_shared`, several own it at a time, and for how
+/// long each of them does is not in the time of hand-offs.
+fn own_it_in_turn(owners: u64, mean: DurationNs, is_shared: bool) -> String {
+    let owners = count(owners, "thread");
+    if is_shared {
+        return format!("{owners} owned it in turn.");
+    }
     // What takes longer is no cost of waking: threads have no CPU.
     let name = if mean < CONVOY_HAND_OFF { ": a lock convoy" } else { "" };
     format!(
-        "{} own it in turn for short times. Waking the next thread takes longer than the work under the lock{name}.",
-        count(owners, "thread")
+        "{owners} own it in turn for short times. Waking the next thread takes longer than the work under the lock{name}."
     )
 }
 
@@ -698,7 +707,14 @@ mod tests {
 
     #[test]
     fn hand_offs_of_milliseconds_are_no_convoy() {
-        assert!(own_it_in_turn(8, DurationNs(999_999)).ends_with("under the lock: a lock convoy."));
-        assert!(own_it_in_turn(8, DurationNs(1_000_000)).ends_with("under the lock."));
+        let said = |mean| own_it_in_turn(8, DurationNs(mean), false);
+        assert!(said(999_999).ends_with("under the lock: a lock convoy."));
+        assert!(said(1_000_000).ends_with("under the lock."));
+    }
+
+    #[test]
+    fn of_a_read_lock_it_is_not_known_how_long_each_thread_owns_it() {
+        let said = own_it_in_turn(8, DurationNs(900_000), true);
+        assert_eq!(said, "8 threads owned it in turn.");
     }
 }

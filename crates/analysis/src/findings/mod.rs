@@ -239,9 +239,13 @@ fn say_still_blocked(
 /// Threads that have no CPU take locks late: a finding about hand-offs names the one about CPUs.
 fn point_to_lack_of_cpus(findings: &mut [Finding]) {
     let Some(place) = findings.iter().position(steal::is_lack_of_cpus) else { return };
+    let why = match findings.get(place).and_then(steal::had_by_others) {
+        Some(_) => "Other processes had most of the CPU time",
+        None => "There were too few CPUs",
+    };
     for late in findings.iter_mut().filter(|one| one.kind == FindingKind::HandOff) {
         late.text.push_str(&format!(
-            " There were too few CPUs, which makes hand-offs longer. A woken thread that has no CPU yet counts here and \
+            " {why}, which makes hand-offs longer. A woken thread that has no CPU yet counts here and \
              in finding {}.",
             place + 1
         ));

@@ -21,6 +21,8 @@ const SPENT: f64 = 0.2;
 const BLOCKED_LONG: f64 = 0.01;
 /// Unknown owners matter from this part of the blocked time on.
 const UNKNOWN_OWNERS: f64 = 0.2;
+/// Samples from which on a call is named.
+const FEW: u64 = 20;
 /// The reason of so much is the one that is named.
 const MOST_OF_IT: f64 = 0.5;
 
@@ -162,19 +164,38 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
 
 /// Where threads were in sleep, I/O or native code, where that is much of the time and samples show it.
 pub(super) fn off_cpu(report: &Report) -> Option<Finding> {
-    let kinds = [EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu];
-    let spent: u64 = kinds.iter().map(|kind| report.ledger.ns(*kind)).sum();
-    if share(spent, report.ledger.active_ns()) < SPENT {
+    if share(off_cpu_ns(report), report.ledger.active_ns()) < SPENT {
         return None;
     }
+    let doings = doings_off_cpu(report)?;
+    let text = doings.text_of("threads that did not run (waits left out) were")?;
+    Some(Finding { kind: FindingKind::Samples, text, ..Finding::default() })
+}
+
+/// Time of threads in sleep, I/O or native code.
+fn off_cpu_ns(report: &Report) -> u64 {
+    [EntryKind::Io, EntryKind::OffCpu].iter().map(|kind| report.ledger.ns(*kind)).sum()
+}
+
+fn doings_off_cpu(report: &Report) -> Option<Doings> {
     let mut doings = Doings::default();
     for path in &report.samples.as_ref()?.off_cpu {
         if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), false) {
             doings.add(doing, path.ns, path.samples);
         }
     }
-    let text = doings.text_of("threads that did not run (waits left out)")?;
-    Some(Finding { kind: FindingKind::Samples, text, ..Finding::default() })
+    Some(doings)
+}
+
+/// The one call of sleep, I/O or native code in which threads were for longest, and for how long at least, where enough
+/// samples show it. Samples of blocked threads are among those of threads that did not run: what these have beyond the
+/// ledger's time may be of this call.
+pub(super) fn longest_call(report: &Report) -> Option<(String, u64)> {
+    let doings = doings_off_cpu(report)?;
+    let (call, ns, samples) = doings.longest_call()?;
+    let blocked_ns = doings.ns().saturating_sub(off_cpu_ns(report));
+    let at_least = ns.saturating_sub(blocked_ns);
+    (samples >= FEW && share(at_least, ns) >= MOST_OF_IT).then_some((call, at_least))
 }
 
 /// Parking that means waiting for a lock.

@@ -1,7 +1,7 @@
 //! What those did that had, or made, what others waited for, in sentences.
 
 use super::seen::Doings;
-use super::words::Who;
+use super::words::{begun, Who};
 use crate::names::TextId;
 
 /// Who ended the waits had nothing to do until it did.
@@ -38,9 +38,10 @@ impl Others {
             }
             None => self.doings.text_about(&self.who),
             Some(whose) => {
+                let (threads, were) = whose.threads_of(&self.who);
                 let did = match self.among {
-                    Some(among) => self.doings.text_among((whose.threads(), &self.who.name), among),
-                    None => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who.name)),
+                    Some(among) => self.doings.text_among(&format!("{threads} {were} {}", self.who.name), among),
+                    None => self.doings.text_of(&format!("{threads} ({}) {were}", self.who.name)),
                 };
                 did.map(|did| if self.is_seldom { format!("{did} {NOT_RETURNED}") } else { did })
             }
@@ -67,8 +68,8 @@ impl Others {
                 }
             }
             None => format!("Meanwhile, {} {did}.", self.who.was()),
-            Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", whose.were(awaited)),
-            Some(whose) => format!("{} {did}.", whose.were(awaited)),
+            Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", whose.were(&self.who, awaited)),
+            Some(whose) => format!("{} {did}.", whose.were(&self.who, awaited)),
         })
     }
 }
@@ -97,16 +98,29 @@ impl Whose {
         }
     }
 
+    /// The same of these, which may be one thread, and the verb.
+    fn threads_of(self, who: &Who) -> (&'static str, &'static str) {
+        if who.are_several() {
+            return (self.threads(), "were");
+        }
+        let thread = match self {
+            Whose::WaitedFor => "the thread that others waited for",
+            Whose::Had => "the thread that had one",
+            Whose::Last => "the thread that had not come yet",
+            Whose::Perhaps => "the thread that may have had one",
+        };
+        (thread, "was")
+    }
+
     /// The same with the verb, where a sentence of the verdict begins.
-    pub fn were(self, awaited: &str) -> String {
+    fn were(self, who: &Who, awaited: &str) -> String {
+        let (threads, were) = self.threads_of(who);
         match self {
-            Whose::WaitedFor => "The threads they waited for were".to_owned(),
-            Whose::Had => "The threads that had one were".to_owned(),
-            Whose::Perhaps => {
-                let one = if awaited.starts_with("a ") { awaited } else { "one" };
-                format!("The threads that may have had {one} were")
+            Whose::Perhaps if awaited.starts_with("a ") => {
+                format!("{} {were}", begun(&threads.replace("one", awaited)))
             }
             Whose::Last => "Whoever came last was".to_owned(),
+            _ => format!("{} {were}", begun(threads)),
         }
     }
 }
@@ -115,4 +129,38 @@ impl Whose {
 /// brackets.
 pub(super) fn woken_by(who: &str, part: &str) -> String {
     format!("Waiting threads were woken by {who} ({part})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::seen::Doing;
+
+    #[test]
+    fn one_thread_is_not_several() {
+        let said = |whose, name| {
+            let mut doings = Doings::default();
+            let doing = Doing::of("java.lang.Thread.sleep a.Report.make".split(' '), true);
+            doings.add(doing.unwrap_or_default(), 60, 6);
+            let who = Who::group(name, false);
+            let others =
+                Others { doings, who, own: Some(whose), groups: vec![], among: None, is_seldom: false, helper: None };
+            (others.text().unwrap_or_default(), others.mostly("a permit").unwrap_or_default())
+        };
+        let slept = "in `Thread.sleep`, called from `Report.make`.";
+        let of_samples = "For 100 % of the sampled time (6 samples),";
+        assert_eq!(
+            said(Whose::Had, "main"),
+            (
+                format!("{of_samples} the thread that had one (`main`) was {slept}"),
+                format!("The thread that had one was mostly {slept}")
+            )
+        );
+        assert_eq!(said(Whose::WaitedFor, "main").1, format!("The thread that others waited for was mostly {slept}"));
+        assert_eq!(
+            said(Whose::WaitedFor, "exec-*").1,
+            format!("The threads that others waited for were mostly {slept}")
+        );
+        assert_eq!(said(Whose::Perhaps, "main").1, format!("The thread that may have had a permit was mostly {slept}"));
+    }
 }

@@ -264,31 +264,31 @@ impl Doings {
     }
 
     /// `For 94 % of the sampled time (114 samples), the threads that others waited for (`exec-*`) were in
-    /// `Thread.sleep`.` of these threads.
-    pub fn text_of(&self, threads: &str) -> Option<String> {
+    /// `Thread.sleep`.` of these threads; with the verb.
+    pub fn text_of(&self, threads_were: &str) -> Option<String> {
         let (doing, part) = self.most()?;
         let (samples, part) = (self.samples_text(), percent(part));
         Some(format!(
-            "For {part} of the sampled time ({samples}), {threads} were {}{}.",
+            "For {part} of the sampled time ({samples}), {threads_were} {}{}.",
             doing.text(""),
             doing.below("")
         ))
     }
 
     /// `For 69 % of the sampled time (2,193 samples), the threads that others waited for were `report-*`, mostly in
-    /// `Thread.sleep`.` of these `threads`, which are such a part of all whose samples there are.
-    pub fn text_among(&self, (threads, who): (&str, &str), (part, samples): (f64, u64)) -> Option<String> {
+    /// `Thread.sleep`.` of these threads, which are such a part of all whose samples there are.
+    pub fn text_among(&self, threads_were_these: &str, (part, samples): (f64, u64)) -> Option<String> {
         let (doing, of_them) = self.most()?;
         let (samples, part) = (self.samples_of(samples), percent(part));
         let how_often = if of_them >= MOSTLY { "mostly" } else { "often" };
         let (doing, below) = (doing.text(""), doing.below(""));
-        Some(format!("For {part} of the sampled time ({samples}), {threads} were {who}, {how_often} {doing}{below}."))
+        Some(format!("For {part} of the sampled time ({samples}), {threads_were_these}, {how_often} {doing}{below}."))
     }
 
     /// `While `Web.priceSync` blocked others, it was in `Thread.sleep`, called from `Web.remotePrice`, for 98 % of the
     /// time (estimated from 40 samples).` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
-        self.text_about(&Who::one(who))
+        self.text_about(&Who::method(who))
     }
 
     /// The same of a thread, or of several.
@@ -331,6 +331,14 @@ impl Doings {
         }
         let how_often = if of_all >= MOSTLY { "mostly" } else { "often" };
         Some(format!("{how_often} {}", doing.text(who)))
+    }
+
+    /// Where threads were for longest in a call of the application: that, for how long, and in how many of all samples.
+    pub fn longest_call(&self) -> Option<(String, u64, u64)> {
+        let called = self.by.iter().filter(|(doing, _)| !doing.call.is_empty() && !doing.inner.is_empty());
+        let (doing, ns) = called.max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
+        let samples = (share(*ns, self.ns) * self.samples as f64).round() as u64;
+        Some((format!("{}{}", doing.text(""), doing.below("")), *ns, samples))
     }
 
     /// True if what was mostly done was to wait for events.

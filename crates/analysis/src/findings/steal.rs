@@ -18,7 +18,7 @@ const MOST: f64 = 0.5;
 /// Part of the CPU time from which on who used it is named.
 const NAMED: f64 = 0.01;
 /// What the evidence calls the CPU time of other processes, where that is most of it.
-pub(super) const OTHERS: &str = "cpu-of-other-processes";
+const OTHERS: &str = "cpu-of-other-processes";
 /// What the evidence calls the time in which CPUs of the machine were idle, where that is much of it.
 const IDLE: &str = "cpu-idle";
 /// Part of the time of the machine's CPUs that is much of it: then there were enough.
@@ -130,8 +130,8 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
     };
     let mut details = vec![match idle {
-        None => format!("{}; too few CPUs during {when}", in_parts(totals)),
-        Some(_) => format!("{}; threads waited for a CPU during {when}", in_parts(totals)),
+        None if others.is_none() => format!("{}; too few CPUs during {when}", in_parts(totals)),
+        _ => format!("{}; threads waited for a CPU during {when}", in_parts(totals)),
     }];
     details.extend(part.and_then(|_| less_in_bar(lacked_ns(totals), report)));
     Finding {
@@ -230,6 +230,12 @@ fn although_idle(part: f64) -> String {
 /// True if the finding is that there were too few CPUs: much of the machine's CPU time was not idle.
 pub(super) fn is_lack_of_cpus(finding: &Finding) -> bool {
     finding.kind == FindingKind::Environment && !finding.evidence.iter().any(|evidence| evidence.what == IDLE)
+}
+
+/// The part of the CPU time that other processes had, if that is why threads waited for a CPU.
+pub(super) fn had_by_others(finding: &Finding) -> Option<f64> {
+    let evidence = finding.evidence.iter().find(|evidence| evidence.what == OTHERS)?;
+    evidence.share.filter(|_| finding.kind == FindingKind::Environment)
 }
 
 fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> String {

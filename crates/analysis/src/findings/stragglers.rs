@@ -8,6 +8,7 @@ use super::words::{code, count, grouped, percent};
 use super::{lives_of, of_active, part_of_active, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
+use crate::ledger::{EntryKind, Quality};
 use crate::names::{NameId, Names};
 use crate::park::{Rounds, Synchronizer};
 use crate::report::{Evidence, Finding, FindingKind};
@@ -145,7 +146,7 @@ fn finding(place: &Place<'_>, (rounds, unended): (&Rounds, u64), active_ns: u64,
         details.push(format!("{who} came from: {} ({part})", full(method, names)));
     }
     let evidence = vec![
-        Evidence::exact("waited", rounds.waited_ns, part),
+        Evidence::of(EntryKind::WaitResult, rounds.waited_ns, Quality::Exact, part),
         Evidence::exact("waited-for-last", rounds.late_ns, Some(share(rounds.late_ns, rounds.waited_ns))),
     ];
     let (kind, subject) = (FindingKind::Straggler, code(&short(method, names)));

@@ -1,9 +1,10 @@
 //! What is wrong, in one sentence.
 
 use super::locks::within;
-use super::steal::{is_lack_of_cpus, OTHERS};
-use super::unended;
+use super::steal::{had_by_others, is_lack_of_cpus};
+use super::waits::LEFT_ALONE;
 use super::words::percent;
+use super::{other, unended};
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
 use crate::report::{has_only_sums, records, Finding, FindingKind, Report};
@@ -13,8 +14,10 @@ use headway_model::DurationNs;
 const MATTERS: f64 = 0.05;
 /// The active time says nothing of the program if it is less than this part of the time of all threads.
 const HARDLY: f64 = 0.01;
-/// Part from which on a program is said to be bound by something.
+/// Part from which on it is said that the program's time is not known.
 const BOUND: f64 = 0.5;
+/// Part from which on it is said where threads were that neither were blocked nor waited for each other.
+const MUCH: f64 = 0.2;
 /// A finding costs as much as the first from this part of the first one's time on.
 const AS_MUCH: f64 = 0.9;
 
@@ -65,13 +68,13 @@ pub(super) fn verdict(report: &Report) -> String {
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         return match had_by_others(first) {
-            Some(others) => format!("{loss} {}", beside_others(others, own, part)),
+            Some(others) => beside_others(others, &loss, own, part),
             // Of two that cost as much, what was done meanwhile is in the findings.
             None if first.kind == FindingKind::Environment && !records(&report.recording.settings, "cpu") => {
                 format!("{loss} To see in which methods they ran, record with `-e lock,steal,cpu`.")
             }
-            None if first.gist.meanwhile.is_empty() || !is_alone => loss,
-            None => format!("{loss} {}", first.gist.meanwhile),
+            None if first.gist.meanwhile.is_empty() || !is_alone => with_call(report, loss, first.cost_ns),
+            None => with_call(report, format!("{loss} {}", first.gist.meanwhile), first.cost_ns),
         };
     }
     if active == 0 {
@@ -97,14 +100,24 @@ pub(super) fn verdict(report: &Report) -> String {
         return with_never_woken(report, mostly_unknown(report, unknown));
     }
     let spent = ELSEWHERE.iter().map(|elsewhere| (part(ledger_ns(ledger, elsewhere.kinds)), elsewhere));
-    let none = match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
+    let most = spent.max_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(spent, _)| *spent >= MUCH);
+    let none = match most {
         Some((spent, elsewhere)) => match not_recorded(&report.recording.settings) {
             Some(more) => return with_never_woken(report, format!("{} {more}", elsewhere.sentence(spent))),
             None => elsewhere.text(spent, &report.recording.settings),
         },
         None => format!(": no lock, wait or lack of CPU costs {} of the active thread time or more.", percent(MATTERS)),
     };
-    with_never_woken(report, report.selection.no_bottleneck(&none))
+    with_never_woken(report, with_call(report, report.selection.no_bottleneck(&none), 0))
+}
+
+/// What is `said`, with the one call of sleep, I/O or native code that took longer than what was named, if samples show one.
+fn with_call(report: &Report, said: String, named_ns: u64) -> String {
+    let active = report.ledger.active_ns();
+    let matters = |(_, ns): &(String, u64)| *ns > named_ns && share(*ns, active) >= MATTERS;
+    let Some((call, ns)) = other::longest_call(report).filter(matters) else { return said };
+    let part = percent(share(ns, active).min(1.0));
+    format!("{said} For {part} of the active thread time, threads were {call} (estimated from samples).")
 }
 
 fn with_never_woken(report: &Report, said: String) -> String {
@@ -180,6 +193,7 @@ fn with_equal(report: &Report, first: &Finding, said: &str, amount: impl Fn(u64)
         _ => format!("{said} {also}"),
     };
     Some(match first.gist.is_unended && other.gist.is_unended {
+        true if first.gist.is_left_alone && other.gist.is_left_alone => format!("{both} {LEFT_ALONE}"),
         true => format!("{both} Nearly all of this time belongs to waits that had not ended when the recording ended."),
         false => both,
     })
@@ -198,7 +212,13 @@ fn with_lack_of_cpus(report: &Report, first: &Finding, said: String) -> String {
         Some(part) => format!("{} of the active thread time", percent(part)),
         None => format!("{} of thread time", DurationNs(lack.cost_ns)),
     };
-    format!("{said} There were too few CPUs: threads waited for a CPU for {how_long}.")
+    match had_by_others(lack) {
+        Some(others) => {
+            let others = percent(others);
+            format!("{said} Other processes had {others} of the CPU time: threads waited for a CPU for {how_long}.")
+        }
+        None => format!("{said} There were too few CPUs: threads waited for a CPU for {how_long}."),
+    }
 }
 
 fn is_lock_or_wait(kind: FindingKind) -> bool {
@@ -214,15 +234,9 @@ fn is_lock_or_wait(kind: FindingKind) -> bool {
     )
 }
 
-/// The part of the CPU time that other processes had, if that is why threads waited for a CPU.
-fn had_by_others(finding: &Finding) -> Option<f64> {
-    let evidence = finding.evidence.iter().find(|evidence| evidence.what == OTHERS)?;
-    evidence.share.filter(|_| finding.kind == FindingKind::Environment)
-}
-
-/// The rest of the verdict where other processes had the CPUs: what is the program's.
-fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) -> String {
-    let had = format!("Other processes had {} of the CPU time.", percent(others));
+/// The verdict where other processes had the CPUs, which comes first: what was the `loss`, and what is the program's.
+fn beside_others(others: f64, loss: &str, own: Option<&Finding>, part: impl Fn(u64) -> f64) -> String {
+    let had = format!("Other processes had {} of the CPU time. {loss}", percent(others));
     own.map_or_else(
         || had.clone(),
         |own| format!("{had} The largest loss in the program: {}", spent(own, &percent(part(own.cost_ns)))),
@@ -238,14 +252,19 @@ struct Elsewhere {
     event: &'static str,
 }
 
-const ELSEWHERE: [Elsewhere; 2] = [
+const ELSEWHERE: [Elsewhere; 3] = [
     Elsewhere {
         kinds: &[EntryKind::Cpu],
         saying: "Threads executed code for {} of the active thread time.",
         event: "cpu",
     },
     Elsewhere {
-        kinds: &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
+        kinds: &[EntryKind::WaitTime],
+        saying: "Threads waited for time to pass for {} of the active thread time.",
+        event: "park",
+    },
+    Elsewhere {
+        kinds: &[EntryKind::Io, EntryKind::OffCpu],
         saying: "Threads spent {} of the active thread time in sleep, I/O, native code or the VM.",
         event: "wall",
     },
@@ -310,11 +329,13 @@ fn spent_alone(finding: &Finding, amount: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::{Entry, Quality};
+    use crate::method::sample_report::{SampleReport, SampledPath};
 
     #[test]
     fn what_shows_more_is_said_unless_it_was_recorded() {
         let settings = |events: &str| vec![("events".to_owned(), events.to_owned())];
-        let [_, asleep] = &ELSEWHERE;
+        let [.., asleep] = &ELSEWHERE;
         let hint = "To see in which methods, record with `-e lock,steal,wall`.";
         assert!(asleep.text(0.9, &settings("monitor,park,steal,cpu")).ends_with(hint));
         assert!(asleep.text(0.9, &settings("monitor,park,steal,wall")).ends_with("I/O, native code or the VM."));
@@ -332,5 +353,50 @@ mod tests {
         let hint = " To see in which methods they ran, record with `-e lock,steal,cpu`.";
         assert!(said("monitor,park,steal").ends_with(hint), "{}", said("monitor,park,steal"));
         assert!(said("monitor,park,steal,cpu").ends_with("waiting for a CPU."), "{}", said("monitor,park,steal,cpu"));
+    }
+
+    /// A second of ten threads: so many percent of it blocked on a lock, `asleep` off the CPU; and samples of 10 ms each.
+    fn said_of(blocked: u64, asleep: u64, samples: &[(&str, u64)]) -> String {
+        let entry =
+            |entry, percent| Entry { entry, total_ns: percent * 100_000_000, share: 0.0, quality: Quality::Exact };
+        let path = |(stack, samples): &(&str, u64)| SampledPath {
+            share: 0.0,
+            ns: samples * 10_000_000,
+            samples: *samples,
+            stack: stack.split(' ').map(str::to_owned).collect(),
+        };
+        let lock = Finding { kind: FindingKind::HotLock, cost_ns: blocked * 100_000_000, ..Finding::default() };
+        let mut report = Report::default();
+        report.findings.extend((blocked > 0).then_some(lock));
+        let cpu = entry(EntryKind::Cpu, 100 - blocked - asleep);
+        let entries = vec![entry(EntryKind::LockUnknown, blocked), entry(EntryKind::OffCpu, asleep), cpu];
+        report.ledger = Ledger { total_ns: 10_000_000_000, entries, ..Ledger::default() };
+        report.samples = Some(SampleReport { off_cpu: samples.iter().map(path).collect(), ..SampleReport::default() });
+        report.recording.settings = vec![("events".to_owned(), "monitor,park,steal,wall,cpu".to_owned())];
+        verdict(&report)
+    }
+
+    #[test]
+    fn one_call_that_takes_long_is_named_though_threads_did_something_else_for_most_of_the_time() {
+        let force = "sun.nio.ch.FileDispatcherImpl.force0:-2 sun.nio.ch.FileChannelImpl.force:5 com.acme.Wal.append:9";
+        let idle = "java.lang.Thread.sleep:1 com.acme.Timer.run:3";
+        let said = said_of(0, 30, &[(force, 250), (idle, 40)]);
+        assert_eq!(
+            said,
+            "No bottleneck in locks or waits. Threads executed code for 70 % of the active thread time. For 25 % of the \
+             active thread time, threads were in `FileChannelImpl.force`, called from `Wal.append` (estimated from samples)."
+        );
+        // What took longer comes first.
+        let beside_lock = said_of(6, 30, &[(force, 250), (idle, 40)]);
+        assert!(beside_lock.ends_with("called from `Wal.append` (estimated from samples)."), "{beside_lock}");
+        assert!(!said_of(40, 30, &[(force, 250), (idle, 40)]).contains("Wal.append"));
+    }
+
+    #[test]
+    fn a_call_in_which_threads_may_have_been_blocked_is_not_named() {
+        // 200 of these samples are of blocked threads: of which, nobody says.
+        let print = "java.io.PrintStream.println:1 com.acme.Log.add:9";
+        assert!(!said_of(0, 10, &[(print, 300)]).contains("Log.add"));
+        assert!(!said_of(0, 30, &[(print, 19)]).contains("Log.add"), "too few");
     }
 }

@@ -29,6 +29,10 @@ pub(super) use lives::Lives;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
+/// All that ended such waits before wait themselves, in another method for the same object.
+pub(super) const LEFT_ALONE: &str =
+    "All threads that ended such waits before wait for the same object, too: nobody may be left to \
+                          wake them, for example after a `notify` that woke the wrong thread.";
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
 /// One method wakes a helper if it does so for this part of its waits.
@@ -52,6 +56,8 @@ struct Group {
     in_flight_ns: u64,
     /// Threads wait on several objects.
     many_locks: bool,
+    /// Nobody is left to wake them; see [`WaitClasses::is_left_alone`](crate::wait_class::WaitClasses::is_left_alone).
+    left_alone: bool,
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
     /// What was seen of others meanwhile, by group and stack, and the elapsed time of that.
@@ -94,6 +100,7 @@ pub(super) fn find(
         if !said {
             let group = grouped.entry((site.class, method, site.synchronizer)).or_default();
             group.entry = grounds.classes.get(place);
+            group.left_alone |= grounds.classes.is_left_alone(place);
             group.add(site);
             group.add_seen(analysis, site);
         }
@@ -298,6 +305,11 @@ impl Group {
             text = format!("{text} {waited}");
             gist.add(&waited);
         }
+        if self.left_alone {
+            text = format!("{text} {LEFT_ALONE}");
+            gist.add(LEFT_ALONE);
+            gist.is_left_alone = true;
+        }
         if let Some(gave_up) = self.gave_up() {
             gist.add(&gave_up);
         }
@@ -365,8 +377,16 @@ impl Group {
         };
         let place = self.path().and_then(|path| of_application(path, names)).unwrap_or(method);
         let (awaited, place) = (self.what_for(names), code(&short(place, names)));
-        let did = others.and_then(|others| others.mostly(&awaited));
+        let did = others.and_then(|others| others.mostly(&awaited)).or_else(|| self.ended_by_others(method, names));
         Gist { who, awaited, place, meanwhile: did.unwrap_or_default(), ..Gist::default() }
+    }
+
+    /// For the verdict, where it is not known what others did: who of another group ended most of these waits.
+    fn ended_by_others(&self, method: NameId, names: &Names) -> Option<String> {
+        let (own, by) = (self.own_groups(names), self.ended_by_group());
+        let (group, ns) = ranked(&by, |ns| *ns).first().copied()?;
+        let is_most = share(*ns, self.total) >= MOST_OF && !own.contains(names.text(*group));
+        is_most.then(|| self.returned(method, names)).flatten().map(|returned| format!("{returned}."))
     }
 
     fn path(&self) -> Option<PathId> {

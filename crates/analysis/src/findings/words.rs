@@ -39,18 +39,19 @@ pub(super) struct Who {
     /// In backticks.
     pub name: String,
     are_several: bool,
+    is_method: bool,
 }
 
 impl Who {
-    /// One thread or method, which is in backticks already.
-    pub fn one(name: &str) -> Who {
-        Who { name: name.to_owned(), are_several: false }
+    /// A method, which is in backticks already.
+    pub fn method(name: &str) -> Who {
+        Who { name: name.to_owned(), are_several: false, is_method: true }
     }
 
     /// A group of threads: several, or the only one of this name.
     pub fn group(name: &str, are_several: bool) -> Who {
         // The group of a name with numbers is known by it even if only one of its threads is.
-        Who { name: code(name), are_several: are_several || name.contains('*') }
+        Who { name: code(name), are_several: are_several || name.contains('*'), is_method: false }
     }
 
     /// True for several threads; they may all have one name.
@@ -58,19 +59,20 @@ impl Who {
         self.are_several
     }
 
-    /// `` `worker-1` was ``, `` threads `worker-*` were ``.
+    /// `` thread `worker-1` was ``, `` threads `worker-*` were ``, `` `Job.finish` was `` of a method.
     pub fn was(&self) -> String {
-        match self.are_several {
-            true => format!("threads {} were", self.name),
-            false => format!("{} was", self.name),
+        match (self.are_several, self.is_method) {
+            (true, _) => format!("threads {} were", self.name),
+            (false, true) => format!("{} was", self.name),
+            (false, false) => format!("thread {} was", self.name),
         }
     }
 
-    /// Where a sentence begins: ``Threads `exec-*` ``, `` `exec-7` ``.
+    /// Threads, where a sentence begins: ``Threads `exec-*` ``, ``Thread `exec-7` ``.
     pub fn begun(&self) -> String {
         match self.are_several {
             true => format!("Threads {}", self.name),
-            false => self.name.clone(),
+            false => format!("Thread {}", self.name),
         }
     }
 }
@@ -87,10 +89,12 @@ mod tests {
     #[test]
     fn a_group_is_several_threads() {
         let was = |name, are_several| Who::group(name, are_several).was();
-        assert_eq!([was("exec-*", true), was("exec-7", false)], ["threads `exec-*` were", "`exec-7` was"]);
+        assert_eq!([was("exec-*", true), was("exec-7", false)], ["threads `exec-*` were", "thread `exec-7` was"]);
         // All of them may have one name.
         assert_eq!(was("worker", true), "threads `worker` were");
         assert_eq!(Who::group("worker", true).begun(), "Threads `worker`");
+        assert_eq!(Who::group("exec-7", false).begun(), "Thread `exec-7`");
+        assert_eq!(Who::method("`Job.finish`").was(), "`Job.finish` was");
     }
 
     #[test]

@@ -176,7 +176,7 @@ pub struct Part {
 impl Part {
     /// Every part, in the order in which they are shown. Idle threads
     /// ([`EntryKind::WaitWork`]) are in none: they lack nothing.
-    pub const ALL: [Part; 8] = [
+    pub const ALL: [Part; 9] = [
         Part { name: "cpu", words: "on CPU", entries: &[EntryKind::Cpu] },
         Part {
             name: "no-cpu",
@@ -186,12 +186,9 @@ impl Part {
         Part { name: "lock", words: "blocked on locks", entries: LOCK_ENTRIES },
         Part { name: "wait-thread", words: "waiting for other threads", entries: &[EntryKind::WaitResult] },
         Part { name: "wait-permit", words: "waiting for permits, pools, queues", entries: &[EntryKind::WaitPermit] },
+        Part { name: "wait-time", words: "waiting for time to pass", entries: &[EntryKind::WaitTime] },
         Part { name: "pause", words: "VM pause", entries: &[EntryKind::Pause] },
-        Part {
-            name: "off-cpu",
-            words: "sleep, I/O, native",
-            entries: &[EntryKind::OffCpu, EntryKind::Io, EntryKind::WaitTime],
-        },
+        Part { name: "off-cpu", words: "sleep, I/O, native", entries: &[EntryKind::OffCpu, EntryKind::Io] },
         Part { name: "unknown", words: "not recorded", entries: &[EntryKind::Unknown] },
     ];
 }

@@ -212,9 +212,9 @@ fn who_gave_work_to_an_idle_helper_is_waited_for_and_not_the_helper() {
     let (text, verdict) = of_a_chain_of_stages(RENDERS);
     let said =
         "Waiting threads were woken by `io-11` (100 % of the waiting time). `render-21` wakes `io-11`. For 100 % of \
-                the sampled time (36 samples), `render-21` was in `Thread.sleep`, called from `Stages.render`.";
+                the sampled time (36 samples), thread `render-21` was in `Thread.sleep`, called from `Stages.render`.";
     assert!(text.ends_with(said), "{text}");
-    let said = "Meanwhile, `render-21` was mostly in `Thread.sleep`, called from `Stages.render`.";
+    let said = "Meanwhile, thread `render-21` was mostly in `Thread.sleep`, called from `Stages.render`.";
     assert!(verdict.ends_with(said), "{verdict}");
 }
 
@@ -222,7 +222,8 @@ fn who_gave_work_to_an_idle_helper_is_waited_for_and_not_the_helper() {
 #[test]
 fn of_a_helper_that_only_the_network_gave_work_it_is_said_that_it_was_idle() {
     let (text, verdict) = of_a_chain_of_stages(SELECTS);
-    assert!(text.contains("`render-21` wakes `io-11`. For 100 % of the sampled time (36 samples), `render-21` was in `SelectorImpl.select`"), "{text}");
-    let said = "`io-11` ended the waits, but was mostly idle itself: it waited for other threads or the network.";
+    assert!(text.contains("`render-21` wakes `io-11`. For 100 % of the sampled time (36 samples), thread `render-21` was in `SelectorImpl.select`"), "{text}");
+    let said =
+        "Thread `io-11` ended the waits, but was mostly idle itself: it waited for other threads or the network.";
     assert!(verdict.ends_with(said), "{verdict}");
 }

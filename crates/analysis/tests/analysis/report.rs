@@ -371,7 +371,9 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
         "Thread `scheduler-1` waited 22.0 ms (18 % of the active thread time) in `Transaction.waitFor`, called through a library from `Payment.execute`, \
          for a row that another transaction has locked. There was 1 wait, mean 22.0 ms. Waiting threads were woken by `Inventory.sell` in `http-nio-80-exec-1` (100 % of the waiting time)."
     );
-    let spent = " waiting in `Payment.execute` for a row that another transaction has locked.";
+    let spent =
+        " waiting in `Payment.execute` for a row that another transaction has locked. Waiting threads were woken by \
+                 `Inventory.sell` in `http-nio-80-exec-1` (100 % of the waiting time).";
     let is_of_it = report.verdict.starts_with("Thread `scheduler-1` spent ") && report.verdict.ends_with(spent);
     assert!(is_of_it, "{}", report.verdict);
     assert_eq!(report.blocked_ns, 7 * MS);

@@ -537,12 +537,19 @@ fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_l
     assert!(text.contains("ran for 200 ms: other processes had most of the CPU time."), "{text}");
     let evidence = said.findings[0].evidence.iter().find(|evidence| evidence.what == "cpu-of-other-processes").unwrap();
     assert_eq!((evidence.ns / MS, evidence.share), (1_600, Some(1_600.0 / 1_800.0)));
-    assert!(said.verdict.ends_with("waiting for a CPU. Other processes had 89 % of the CPU time."), "{}", said.verdict);
+    assert!(
+        said.verdict.starts_with("Other processes had 89 % of the CPU time. Threads `worker-*` spent "),
+        "{}",
+        said.verdict
+    );
+    assert!(said.verdict.ends_with(" waiting for a CPU."), "{}", said.verdict);
+    let during = "; threads waited for a CPU during the whole recording";
+    assert!(said.findings[0].details[0].ends_with(during), "{:?}", said.findings[0].details);
     // Somebody is blocked on a lock besides, for less.
     let events = [blocked_on_lock(100, 500), others.events()].concat();
     let verdict = report(&events, Options::default()).verdict;
-    let besides = " Other processes had 89 % of the CPU time. The largest loss in the program: Thread `";
-    assert!(verdict.contains(besides), "{verdict}");
+    assert!(verdict.starts_with("Other processes had 89 % of the CPU time. "), "{verdict}");
+    assert!(verdict.contains(" waiting for a CPU. The largest loss in the program: Thread `"), "{verdict}");
     // Where they had a part of the time only, it may as well be the program's own threads.
     let some = Second { machine: (390, 0), ..second(0, &threads) };
     let text = &report(&some.events(), Options::default()).findings[0].text;

@@ -1,5 +1,6 @@
 //! Waiting: what ranks with locks, and what is idle.
 
+mod alone;
 mod had;
 mod limits;
 
@@ -411,7 +412,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     let report = waiting.report();
     let text = &report.findings[0].text;
     let did =
-        " of the waiting time). For 100 % of the sampled time (20 samples), `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+        " of the waiting time). For 100 % of the sampled time (20 samples), thread `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -614,7 +615,7 @@ fn what_the_owner_of_a_lock_waited_for_is_in_its_finding() {
         (report.findings[0].text.clone(), report.verdict)
     };
     let (text, verdict) = verdict_of(20);
-    let by = "`exec-1` ended these waits.";
+    let by = "Thread `exec-1` ended these waits.";
     let waited = format!("its owner was itself blocked or waiting, mostly in `Small.update` for a result. {by}");
     assert!(text.ends_with(&waited), "{text}");
     let waited = format!("owned it for 100 % of that time, mostly waiting for a result itself. {by}");

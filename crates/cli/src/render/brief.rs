@@ -31,7 +31,7 @@ const REASON_LINES: usize = 3;
 const TROUBLE_LINES: usize = 6;
 
 /// How the bar shows each part of the ledger, in the order of [`Part::ALL`].
-const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'w', '=', '░', '?'];
+const SYMBOLS: [char; 9] = ['█', '▓', '#', 'w', 'w', 't', '=', '░', '?'];
 /// What is said of the parts that have one symbol: how they differ is in `--full`.
 const WAITING: &str = "waiting for results, permits, pools";
 /// Their symbol.

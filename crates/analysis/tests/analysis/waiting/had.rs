@@ -124,7 +124,7 @@ fn of_several_that_make_results_the_one_that_made_most_is_named_whoever_was_seen
     let woken =
         "Waiting threads were woken by `Quotes.handle` in `other` (60 % of the waiting time) and in `acceptor` (40 %).";
     assert!(text.contains(woken), "{text}");
-    let did = "Meanwhile, `other` was mostly in `Thread.sleep`, called from `Quotes.compute`.";
+    let did = "Meanwhile, thread `other` was mostly in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(report.verdict.ends_with(did), "{}", report.verdict);
 }
 

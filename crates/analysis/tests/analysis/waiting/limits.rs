@@ -37,6 +37,10 @@ fn who_gives_up_waiting_for_a_result_waited_for_it() {
         report.findings
     );
     assert_eq!(report.ledger.ns(EntryKind::WaitTime), 3_600 * MS);
+    let part =
+        |name: &str| report.ledger.parts().find(|(part, _)| part.name == name).map(|(part, ns)| (part.words, ns));
+    assert_eq!(part("wait-time"), Some(("waiting for time to pass", report.findings[0].cost_ns)));
+    assert_eq!(part("off-cpu"), None);
 }
 
 /// Nearly each wait gives up, except the first ones.

@@ -1,0 +1,79 @@
+//! Waits of short call stacks that are no lack of work.
+
+use super::*;
+
+/// Givers and takers share one monitor, and wait for each other from 100 ms on; `producers` of them give.
+fn both_wait(producers: u64) -> Report {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let put = "java.lang.Object.wait com.acme.Buffer.put com.acme.Producer.run java.lang.Thread.run";
+    let take = "java.lang.Object.wait com.acme.Buffer.take com.acme.Consumer.run java.lang.Thread.run";
+    defined(&mut waiting, &[(4, put), (5, take)]);
+    waiting.events.extend((0..producers).map(|id| thread(21 + id, &format!("producer-{id}"))));
+    waiting.events.extend((0..2).map(|id| thread(31 + id, &format!("consumer-{id}"))));
+    let mut seq = 0;
+    let mut next = || {
+        seq += 1;
+        Seq(seq)
+    };
+    let begin = |thread: u64, ms: u64, seq| {
+        let chain = ChainId(if thread < 30 { 4 } else { 5 });
+        MonitorWait { time: at(ms), thread: ThreadId(thread), lock: LockId(2), seq, chain, ..Default::default() }
+    };
+    for (waiter, notifier, ms) in [(31, 21, 0), (32, 22, 40)] {
+        let MonitorWait { time: start, thread, lock, chain, .. } = begin(waiter, ms, Seq(0));
+        waiting.events.push(Event::MonitorWait(begin(waiter, ms, next())));
+        let (time, seq, outcome, notifier) = (at(ms + 10), next(), WaitOutcome::Notified, ThreadId(notifier));
+        let timeout = Default::default();
+        let waited = MonitorWaited { time, start, thread, lock, seq, chain, timeout, outcome, notifier };
+        waiting.events.push(Event::MonitorWaited(waited));
+    }
+    waiting.events.extend([21, 22, 31, 32].map(|thread| Event::MonitorWait(begin(thread, 100, next()))));
+    waiting.report()
+}
+
+#[test]
+fn threads_that_nobody_is_left_to_wake_are_not_idle() {
+    let report = both_wait(2);
+    assert!(report.waits.iter().all(|site| site.entry == EntryKind::WaitResult), "{:?}", report.waits);
+    let alone =
+        "All threads that ended such waits before wait for the same object, too: nobody may be left to wake them";
+    let texts: Vec<&str> = report.findings.iter().map(|finding| finding.text.as_str()).collect();
+    assert!(texts.len() == 2 && texts.iter().all(|text| text.contains(alone)), "{texts:?}");
+    assert!(!report.verdict.contains("No bottleneck"), "{}", report.verdict);
+    assert!(report.verdict.contains("`Buffer.put`") && report.verdict.contains("`Buffer.take`"), "{}", report.verdict);
+    assert!(report.verdict.contains(alone), "{}", report.verdict);
+    let cost: u64 = report.findings.iter().map(|finding| finding.cost_ns).sum();
+    assert_eq!(report.ledger.ns(EntryKind::WaitResult), cost);
+    // One more producer may put something at any time.
+    let report = both_wait(3);
+    assert!(report.waits.iter().all(|site| site.idle), "{:?}", report.waits);
+    assert!(!report.findings.iter().any(|finding| finding.text.contains(alone)), "{:?}", report.findings);
+}
+
+/// A nightly job takes connections in its own loop, near the root of its threads.
+#[test]
+fn who_waits_where_others_wait_for_a_pooled_object_is_not_idle() {
+    let report = |pooled: bool| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        waiting.events.extend((21..=22).map(|id| thread(id, &format!("batch-{id}"))));
+        for round in 0..3 {
+            let from = 100 + 300 * round;
+            (1..=6).filter(|_| pooled).for_each(|waiter| waiting.wait(waiter, from, from + 200, Some(waiter % 6 + 1)));
+            (21..=22).for_each(|waiter| waiting.wait(waiter, from, from + 250, Some(waiter - 20)));
+        }
+        let own = "j.LinkedBlockingQueue.take com.acme.Pool.getConnection com.acme.Batch.run java.lang.Thread.run";
+        defined(&mut waiting, &[(4, &format!("{PARK} {own}"))]);
+        for event in &mut waiting.events {
+            match event {
+                Event::ParkBegin(park) if park.thread.0 > 20 => park.chain = ChainId(4),
+                Event::Park(park) if park.thread.0 > 20 => park.chain = ChainId(4),
+                _ => {}
+            }
+        }
+        waiting.report()
+    };
+    let shared = report(true);
+    assert!(shared.waits.iter().all(|site| site.entry == EntryKind::WaitPermit), "{:?}", shared.waits);
+    assert!(shared.findings[0].text.starts_with("8 threads, most of them `exec-*`, waited"), "{:?}", shared.findings);
+    assert!(report(false).waits.iter().all(|site| site.idle));
+}
