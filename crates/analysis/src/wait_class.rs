@@ -34,7 +34,7 @@ const BY_TIME: f64 = 0.8;
 
 /// Mean length of waits that time out, in ns, below which a thread polls for what it needs
 /// at once: a worker without work takes its time.
-const IMPATIENT_NS: u64 = 1_000_000;
+pub(crate) const IMPATIENT_NS: u64 = 1_000_000;
 
 /// Part of the waits of several call stacks, in one method for one object, that is for permits: then all are.
 const OF_PERMITS: f64 = 0.3;

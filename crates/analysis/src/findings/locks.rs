@@ -1,6 +1,6 @@
 //! Findings about locks: who blocked whom.
 
-use super::callers::{called, called_for};
+use super::callers::{called, called_for, of_application};
 use super::deadlocks::last_owner;
 use super::seen::{Doings, OfLocks};
 use super::waits::{of_owner, OfOwner};
@@ -357,12 +357,14 @@ impl Group {
         }
     }
 
-    /// The application's method in which threads were mostly blocked on a lock in a library or the JDK, which nobody knows
-    /// by its own name; in backticks, or empty.
+    /// The application's method in which threads were mostly blocked on a lock in a library or the JDK, or on one of the
+    /// JDK's own objects without a name, which nobody knows by its own name; in backticks, or empty.
     fn place(&self, names: &Names) -> String {
         let mut places: FxHashMap<NameId, u64> = FxHashMap::default();
+        let is_nameless = is_nameless(&names.lock_text(self.kind.first));
         for (path, ns) in ranked(&self.contender_paths, |ns| *ns).into_iter().take(PATHS) {
-            if let Some(place) = called_for(*path, names) {
+            let place = if is_nameless { of_application(*path, names) } else { called_for(*path, names) };
+            if let Some(place) = place {
                 *places.entry(place).or_default() += ns;
             }
         }
@@ -687,6 +689,11 @@ pub(super) fn ranked<K: Ord + Hash, V>(totals: &FxHashMap<K, V>, total: impl Fn(
     ranked
 }
 
+/// True for a lock of which nothing is known but that it is some object of a class of the JDK: `java.lang.Object@1002`.
+fn is_nameless(lock: &str) -> bool {
+    lock.starts_with("java.") && lock.contains('@') && !lock.contains(' ')
+}
+
 /// So many threads own a lock in turn, and hand it off in this time. Where `is_shared`, several own it at a time, and for how
 /// long each of them does is not in the time of hand-offs.
 fn own_it_in_turn(owners: u64, mean: DurationNs, is_shared: bool) -> String {
@@ -704,6 +711,12 @@ fn own_it_in_turn(owners: u64, mean: DurationNs, is_shared: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_without_a_name_is_some_object_of_the_jdk() {
+        assert!(is_nameless("java.util.concurrent.locks.StampedLock@622b4913"));
+        assert!(!is_nameless("com.acme.Ledger@622b4913") && !is_nameless("Orders.lock (java.lang.Object@1002)"));
+    }
 
     #[test]
     fn hand_offs_of_milliseconds_are_no_convoy() {

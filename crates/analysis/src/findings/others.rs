@@ -17,6 +17,8 @@ pub(super) struct Others {
     pub who: Who,
     /// Which threads of the waiters' own group; `None` if it is another one.
     pub own: Option<Whose>,
+    /// True if threads of other groups wait for it, too.
+    pub is_one_of_several: bool,
     /// The groups of which something was seen.
     pub groups: Vec<TextId>,
     /// The part of what was seen that is theirs, with the samples of all, where several groups had it.
@@ -68,9 +70,26 @@ impl Others {
                 }
             }
             None => format!("Meanwhile, {} {did}.", self.who.was()),
-            Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", whose.were(&self.who, awaited)),
-            Some(whose) => format!("{} {did}.", whose.were(&self.who, awaited)),
+            Some(whose) if self.is_seldom => format!("{} {did}. {NOT_RETURNED}", self.were(whose, awaited)),
+            Some(whose) => format!("{} {did}.", self.were(whose, awaited)),
         })
+    }
+}
+
+impl Others {
+    /// Which threads, with the verb; by name where it is not clear.
+    fn were(&self, whose: Whose, awaited: &str) -> String {
+        let (threads, were) = whose.threads_of(&self.who);
+        match whose {
+            Whose::Last => "Whoever came last was".to_owned(),
+            Whose::Perhaps if awaited.starts_with("a ") => {
+                format!("{} {were}", begun(&threads.replace("one", awaited)))
+            }
+            _ if self.is_one_of_several && self.among.is_none() => {
+                format!("{} ({}) {were}", begun(threads), self.who.name)
+            }
+            _ => format!("{} {were}", begun(threads)),
+        }
     }
 }
 
@@ -111,18 +130,6 @@ impl Whose {
         };
         (thread, "was")
     }
-
-    /// The same with the verb, where a sentence of the verdict begins.
-    fn were(self, who: &Who, awaited: &str) -> String {
-        let (threads, were) = self.threads_of(who);
-        match self {
-            Whose::Perhaps if awaited.starts_with("a ") => {
-                format!("{} {were}", begun(&threads.replace("one", awaited)))
-            }
-            Whose::Last => "Whoever came last was".to_owned(),
-            _ => format!("{} {were}", begun(threads)),
-        }
-    }
 }
 
 /// `Waiting threads were woken by Job.finish in worker-* (80 % of the waiting time)`; `part` is what stands in
@@ -143,8 +150,16 @@ mod tests {
             let doing = Doing::of("java.lang.Thread.sleep a.Report.make".split(' '), true);
             doings.add(doing.unwrap_or_default(), 60, 6);
             let who = Who::group(name, false);
-            let others =
-                Others { doings, who, own: Some(whose), groups: vec![], among: None, is_seldom: false, helper: None };
+            let others = Others {
+                doings,
+                who,
+                own: Some(whose),
+                is_one_of_several: false,
+                groups: vec![],
+                among: None,
+                is_seldom: false,
+                helper: None,
+            };
             (others.text().unwrap_or_default(), others.mostly("a permit").unwrap_or_default())
         };
         let slept = "in `Thread.sleep`, called from `Report.make`.";

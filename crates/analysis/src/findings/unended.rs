@@ -4,6 +4,7 @@ use super::seen::{short, without_line};
 use super::words::{begun, code, count};
 use crate::aggregate::{share, Range};
 use crate::names::{is_plumbing, Names, PathId};
+use crate::park::Synchronizer;
 use crate::report::{Report, WaitSite};
 use crate::threads::Threads;
 use headway_model::ThreadId;
@@ -46,7 +47,7 @@ pub(super) fn whole_pool(
 
 /// Which threads looked idle from the beginning to the end, if they are many: where none of them was ever woken, the
 /// recording does not show whether they should have been.
-pub(super) fn never_woken(report: &Report) -> Option<String> {
+pub(super) fn never_woken(report: &Report) -> Option<NeverWoken> {
     let is_candidate = |site: &&WaitSite| site.idle && site.in_flight == site.count;
     let mut sites: Vec<&WaitSite> = report.waits.iter().filter(is_candidate).collect();
     sites.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.stack.cmp(&b.stack)));
@@ -69,14 +70,33 @@ pub(super) fn never_woken(report: &Report) -> Option<String> {
         return None;
     }
     let (begun, at) = (begun(&who(first)), place(first)?);
-    if let Some((other, there)) = other.and_then(|other| Some((who(other), place(other)?))) {
-        return Some(format!(
-            "{begun} {} in {at} all the time, and {other} in {there}: idle, or nobody woke them.",
-            if first.threads == 1 { "was" } else { "were" },
-        ));
+    if let Some((other, there)) = other.and_then(|other| Some((other, place(other)?))) {
+        let for_each_other = may_wait_for_each_other(first, other);
+        let how = if for_each_other { "they may wait for each other" } else { "idle, or nobody woke them" };
+        let (were, other) = (if first.threads == 1 { "was" } else { "were" }, who(other));
+        return Some(NeverWoken {
+            text: format!("{begun} {were} in {at} all the time, and {other} in {there}: {how}."),
+            for_each_other,
+        });
     }
-    Some(match first.threads {
+    let text = match first.threads {
         1 => format!("{begun} was in {at} all the time: idle, or nobody woke it."),
         _ => format!("{begun} were in {at} all the time: idle, or nobody woke them."),
-    })
+    };
+    Some(NeverWoken { text, for_each_other: false })
+}
+
+/// What is said of threads that nobody woke.
+pub(super) struct NeverWoken {
+    /// A sentence.
+    pub text: String,
+    /// True if they may wait for each other, which idle threads do not.
+    pub for_each_other: bool,
+}
+
+/// True if both wait with `Object.wait` in different methods of one class, as those do that give and take.
+fn may_wait_for_each_other(one: &WaitSite, other: &WaitSite) -> bool {
+    let in_class = |site: &WaitSite| site.method.rsplit_once('.').map(|(class, _)| class.to_owned());
+    let by_monitor = [one, other].iter().all(|site| site.synchronizer == Synchronizer::Monitor);
+    by_monitor && one.method != other.method && in_class(one).is_some() && in_class(one) == in_class(other)
 }

@@ -81,7 +81,7 @@ pub(super) fn verdict(report: &Report) -> String {
         return with_never_woken(report, report.selection.none_active());
     }
     if let Some(idle) = unended::never_woken(report).filter(|_| share(active, ledger.total_ns) < HARDLY) {
-        let active = DurationNs(active);
+        let (active, idle) = (DurationNs(active), idle.text);
         return format!("Nearly no thread was active: {active} of {} together. {idle}", DurationNs(ledger.total_ns));
     }
     let left_out = part(report.blocked.below_minimum_ns);
@@ -122,9 +122,16 @@ fn with_call(report: &Report, said: String, named_ns: u64) -> String {
 
 fn with_never_woken(report: &Report, said: String) -> String {
     match unended::never_woken(report) {
-        Some(idle) => format!("{said} {idle}"),
+        Some(stuck) if stuck.for_each_other => format!("{} Apart from that: {}", stuck.text, uncapitalised(&said)),
+        Some(idle) => format!("{said} {}", idle.text),
         None => said,
     }
+}
+
+/// The sentence as it goes on behind a colon.
+fn uncapitalised(said: &str) -> String {
+    let mut letters = said.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// No lock and no wait matters, but what is known is the smaller part.

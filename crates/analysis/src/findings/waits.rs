@@ -22,13 +22,15 @@ use crate::report::{Evidence, Finding, FindingKind, FindingStack};
 use crate::returned::{had, in_common, Returned};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
-use crate::wait_class::{is_giving, is_join};
+use crate::wait_class::{is_giving, is_join, IMPATIENT_NS};
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
 pub(super) use lives::Lives;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
+/// What threads poll for leaves no event.
+const POLLS: &str = "Such short waits are polling: for room or a result, or for work, and then these threads are idle.";
 /// All that ended such waits before wait themselves, in another method for the same object.
 pub(super) const LEFT_ALONE: &str =
     "All threads that ended such waits before wait for the same object, too: nobody may be left to \
@@ -305,6 +307,10 @@ impl Group {
             text = format!("{text} {waited}");
             gist.add(&waited);
         }
+        if self.polls() {
+            text = format!("{text} {POLLS}");
+            gist.add(POLLS);
+        }
         if self.left_alone {
             text = format!("{text} {LEFT_ALONE}");
             gist.add(LEFT_ALONE);
@@ -381,6 +387,12 @@ impl Group {
         Gist { who, awaited, place, meanwhile: did.unwrap_or_default(), ..Gist::default() }
     }
 
+    /// True if these threads look again and again for something that no event shows.
+    fn polls(&self) -> bool {
+        let by_time = self.entry == EntryKind::WaitTime && self.synchronizer == Synchronizer::Other;
+        by_time && self.total < IMPATIENT_NS.saturating_mul(self.count)
+    }
+
     /// For the verdict, where it is not known what others did: who of another group ended most of these waits.
     fn ended_by_others(&self, method: NameId, names: &Names) -> Option<String> {
         let (own, by) = (self.own_groups(names), self.ended_by_group());
@@ -433,7 +445,10 @@ impl Group {
             (EntryKind::WaitPermit, _) if self.many_locks => {
                 format!("another thread of the same group to return or finish something ({words})")
             }
-            (EntryKind::WaitPermit, _) if !self.ended_by_own(names) => format!("a permit or a pooled object ({words})"),
+            // Of several groups, each may return what another one waits for.
+            (EntryKind::WaitPermit, _) if !self.ended_by_own(names) || self.own_groups(names).len() > 1 => {
+                format!("a permit or a pooled object ({words})")
+            }
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that another thread of the same group returns ({words})")
             }

@@ -55,6 +55,7 @@ impl Group {
             && samples >= FEW_SEEN
             && !doings.are_of_half();
         doings.reach(share(self.reached, self.total));
+        let is_one_of_several = own.len() > 1;
         let own = is_own(most).then_some(whose);
         let part = share(doings.ns(), seen_ns);
         let among = (own.is_some() && part < ALONE).then_some((part, samples));
@@ -65,7 +66,7 @@ impl Group {
             Some(_) => Who::group(names.text(most), names.is_several(most)),
             None => named(most, names),
         };
-        Some(Others { doings, who, own, groups, among, is_seldom, helper: None })
+        Some(Others { doings, who, own, is_one_of_several, groups, among, is_seldom, helper: None })
     }
 
     /// The group of which most was seen; one that ended many of the waits, if there is one.

@@ -75,5 +75,31 @@ fn who_waits_where_others_wait_for_a_pooled_object_is_not_idle() {
     let shared = report(true);
     assert!(shared.waits.iter().all(|site| site.entry == EntryKind::WaitPermit), "{:?}", shared.waits);
     assert!(shared.findings[0].text.starts_with("8 threads, most of them `exec-*`, waited"), "{:?}", shared.findings);
+    let awaited = "for a permit or a pooled object (a blocking queue)";
+    assert!(shared.findings[0].text.contains(awaited), "{:?}", shared.findings);
     assert!(report(false).waits.iter().all(|site| site.idle));
+}
+
+/// Attached to when nothing moved any more.
+#[test]
+fn threads_that_may_wait_for_each_other_come_before_no_bottleneck() {
+    let verdict = |other: &str| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        let put = "java.lang.Object.wait com.acme.Buffer.put com.acme.Producer.run java.lang.Thread.run";
+        let take = format!("java.lang.Object.wait com.acme.{other}.take com.acme.Consumer.run java.lang.Thread.run");
+        defined(&mut waiting, &[(4, put), (5, &take)]);
+        for id in [21, 22, 31, 32] {
+            let (name, chain) = if id < 30 { ("producer", ChainId(4)) } else { ("consumer", ChainId(5)) };
+            waiting.events.push(thread(id, &format!("{name}-{id}")));
+            let (thread, seq) = (ThreadId(id), Seq(id));
+            let wait = MonitorWait { time: at(0), thread, lock: LockId(2), seq, chain, ..Default::default() };
+            waiting.events.push(Event::MonitorWait(wait));
+        }
+        waiting.report().verdict
+    };
+    let (one, other) = (verdict("Buffer"), verdict("Queue"));
+    let each_other = "2 threads `producer-*` were in `Buffer.put` all the time, and 2 threads `consumer-*` in \
+                      `Buffer.take`: they may wait for each other. Apart from that: ";
+    assert!(one.starts_with(each_other), "{one}");
+    assert!(other.ends_with("in `Queue.take`: idle, or nobody woke them."), "{other}");
 }
