@@ -67,15 +67,16 @@ pub(super) fn verdict(report: &Report) -> String {
         let loss = with_lack_of_cpus(report, first, of_several.unwrap_or(alone));
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
-        return match had_by_others(first) {
+        let said = match had_by_others(first) {
             Some(others) => beside_others(others, &loss, own, part),
-            // Of two that cost as much, what was done meanwhile is in the findings.
             None if first.kind == FindingKind::Environment && !records(&report.recording.settings, "cpu") => {
                 format!("{loss} To see in which methods they ran, record with `-e lock,steal,cpu`.")
             }
-            None if first.gist.meanwhile.is_empty() || !is_alone => with_call(report, loss, first.cost_ns),
-            None => with_call(report, format!("{loss} {}", first.gist.meanwhile), first.cost_ns),
+            // Of two that cost as much, what was done meanwhile is in the findings.
+            None if first.gist.meanwhile.is_empty() || !is_alone => loss,
+            None => format!("{loss} {}", first.gist.meanwhile),
         };
+        return with_call(report, said, first.cost_ns);
     }
     if active == 0 {
         return with_never_woken(report, report.selection.none_active());
@@ -393,10 +394,16 @@ mod tests {
             "No bottleneck in locks or waits. Threads executed code for 70 % of the active thread time. For 25 % of the \
              active thread time, threads were in `FileChannelImpl.force`, called from `Wal.append` (estimated from samples)."
         );
-        // What took longer comes first.
+        // So it is beside a lock that took less.
         let beside_lock = said_of(6, 30, &[(force, 250), (idle, 40)]);
         assert!(beside_lock.ends_with("called from `Wal.append` (estimated from samples)."), "{beside_lock}");
         assert!(!said_of(40, 30, &[(force, 250), (idle, 40)]).contains("Wal.append"));
+    }
+
+    #[test]
+    fn event_loops_without_events_are_not_named() {
+        let select = "sun.nio.ch.SelectorImpl.select:9 com.acme.Loop.run:3";
+        assert!(!said_of(0, 60, &[(select, 500)]).contains("Loop.run"));
     }
 
     #[test]
