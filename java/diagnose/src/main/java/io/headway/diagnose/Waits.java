@@ -14,6 +14,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
 
 /** Bottlenecks where threads wait for something that is no lock. */
@@ -27,6 +29,8 @@ final class Waits {
                 Program.of("semaphore", "jdk", Gate::new, "Gate", "pass"),
                 Program.of("pool-of-permits", "jdk", Handles::new, "Handles", "use"),
                 Program.of("wait-notify-pool", "jdk", Licences::new, "Licences", "use"),
+                Program.of("lost-notify", "jdk", Letters::new, "Letters", "nobody may be left to wake them"),
+                Program.of("pool-shared-with-job", "jdk", Sessions::new, "Sessions", "nightly-job"),
                 Program.of("latch-for-the-slowest", "jdk", Fan::new, "Fan", "slowest"),
                 Program.of("barrier", "jdk", Rounds::new, "Rounds", "straggle"),
                 Program.of("future-of-one-thread", "jdk", Quotes::new, "Quotes", "compute"),
@@ -180,6 +184,129 @@ final class Waits {
             synchronized (free) {
                 free.add(licence);
                 free.notify();
+            }
+        }
+    }
+
+    /** Givers and takers wait on one monitor: a notify can wake one that cannot go on. */
+    private static final class Letters implements Service {
+        private final Queue<Integer> box = new ArrayDeque<>();
+        private final boolean isFixed;
+
+        Letters(boolean isFixed) {
+            this.isFixed = isFixed;
+            for (int i = 0; i < 8; i++) {
+                Thread carrier = new Thread(this::carry, "carrier-" + i);
+                carrier.setDaemon(true);
+                carrier.start();
+            }
+        }
+
+        @Override
+        public void serve(int worker) throws InterruptedException {
+            Work.compute(20);
+            post(worker);
+        }
+
+        private void post(int letter) throws InterruptedException {
+            synchronized (box) {
+                while (!box.isEmpty()) {
+                    box.wait();
+                }
+                box.add(letter);
+                wake();
+            }
+        }
+
+        private void collect() throws InterruptedException {
+            synchronized (box) {
+                while (box.isEmpty()) {
+                    box.wait();
+                }
+                box.remove();
+                wake();
+            }
+        }
+
+        private void wake() {
+            if (isFixed) {
+                box.notifyAll();
+            } else {
+                box.notify();
+            }
+        }
+
+        private void carry() {
+            try {
+                while (true) {
+                    collect();
+                    Work.compute(20);
+                }
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** A job has the sessions that requests need for most of the time, and seldom returns one. */
+    private static final class Sessions implements Service {
+        private final Queue<Object> free = new ArrayDeque<>();
+        private final ReentrantLock lock = new ReentrantLock();
+        private final Condition returned = lock.newCondition();
+
+        Sessions(boolean isFixed) {
+            for (int i = 0; i < 3; i++) {
+                free.add(new Object());
+                Thread job = new Thread(() -> work(isFixed ? 2 : 300), "nightly-job-" + i);
+                job.setDaemon(true);
+                job.start();
+            }
+        }
+
+        @Override
+        public void serve(int worker) throws InterruptedException {
+            use(2);
+        }
+
+        private void work(int millis) {
+            try {
+                while (true) {
+                    use(millis);
+                    Work.remoteCall(20);
+                }
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        private void use(int millis) throws InterruptedException {
+            Object session = take();
+            try {
+                Work.remoteCall(millis);
+            } finally {
+                giveBack(session);
+            }
+        }
+
+        private Object take() throws InterruptedException {
+            lock.lock();
+            try {
+                while (free.isEmpty()) {
+                    returned.await();
+                }
+                return free.remove();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        private void giveBack(Object session) {
+            lock.lock();
+            try {
+                free.add(session);
+                returned.signal();
+            } finally {
+                lock.unlock();
             }
         }
     }
