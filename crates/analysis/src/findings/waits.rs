@@ -29,6 +29,8 @@ pub(super) use lives::Lives;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
+/// What is waited for where nothing else is known.
+const TIME: &str = "time to pass";
 /// What threads poll for leaves no event.
 const POLLS: &str = "Such short waits are polling: for room or a result, or for work, and then these threads are idle.";
 /// All that ended such waits before wait themselves, in another method for the same object.
@@ -307,7 +309,7 @@ impl Group {
             text = format!("{text} {waited}");
             gist.add(&waited);
         }
-        if self.polls() {
+        if self.polls(names) {
             text = format!("{text} {POLLS}");
             gist.add(POLLS);
         }
@@ -387,10 +389,11 @@ impl Group {
         Gist { who, awaited, place, meanwhile: did.unwrap_or_default(), ..Gist::default() }
     }
 
-    /// True if these threads look again and again for something that no event shows.
-    fn polls(&self) -> bool {
+    /// True if these threads look again and again for something that neither an event nor their call stack shows.
+    fn polls(&self, names: &Names) -> bool {
         let by_time = self.entry == EntryKind::WaitTime && self.synchronizer == Synchronizer::Other;
-        by_time && self.total < IMPATIENT_NS.saturating_mul(self.count)
+        let is_short = self.total < IMPATIENT_NS.saturating_mul(self.count);
+        by_time && is_short && self.what_for(names).starts_with(TIME)
     }
 
     /// For the verdict, where it is not known what others did: who of another group ended most of these waits.
@@ -460,7 +463,7 @@ impl Group {
                 "time to pass (`Condition.await` with a limit)".to_owned()
             }
             (_, Synchronizer::Monitor) => "a notify (`Object.wait`)".to_owned(),
-            (EntryKind::WaitTime, Synchronizer::Other) => "time to pass (`LockSupport.parkNanos`)".to_owned(),
+            (EntryKind::WaitTime, Synchronizer::Other) => format!("{TIME} (`LockSupport.parkNanos`)"),
             _ => words.to_owned(),
         }
     }

@@ -31,11 +31,13 @@ const REASON_LINES: usize = 3;
 const TROUBLE_LINES: usize = 6;
 
 /// How the bar shows each part of the ledger, in the order of [`Part::ALL`].
-const SYMBOLS: [char; 9] = ['█', '▓', '#', 'w', 'w', 't', '=', '░', '?'];
+const SYMBOLS: [char; 9] = ['█', '▓', '#', WAITS, WAITS, TIMED, '=', '░', '?'];
 /// What is said of the parts that have one symbol: how they differ is in `--full`.
 const WAITING: &str = "waiting for results, permits, pools";
 /// Their symbol.
 const WAITS: char = 'w';
+/// The symbol of waits that time ends.
+const TIMED: char = 't';
 /// From this share on, a part is drawn and in the legend; the time on CPU always is.
 const IN_LEGEND: f64 = 0.005;
 
@@ -112,6 +114,7 @@ fn bar(report: &Report, screen: &Screen, out: &mut String) {
     title("THREAD TIME", &thread_time(ledger, screen), screen, out);
     let symbol = |part: &Part| Part::ALL.iter().zip(SYMBOLS).find(|(one, _)| *one == part).map_or('?', |(_, c)| c);
     let waited = report.awaited(&[EntryKind::WaitResult, EntryKind::WaitPermit]);
+    let by_time = report.awaited(&[EntryKind::WaitTime]);
     let mut parts: Vec<(char, &str, u64)> = Vec::new();
     for (part, ns) in ledger.parts() {
         match parts.iter_mut().find(|(before, ..)| *before == symbol(part)) {
@@ -119,6 +122,7 @@ fn bar(report: &Report, screen: &Screen, out: &mut String) {
             None if symbol(part) == WAITS => {
                 parts.push((WAITS, waited.as_deref().unwrap_or(part.words), ns));
             }
+            None if symbol(part) == TIMED => parts.push((TIMED, by_time.as_deref().unwrap_or(part.words), ns)),
             None => parts.push((symbol(part), part.words, ns)),
         }
     }
