@@ -6,19 +6,25 @@ import type { Groups } from "./contract";
  * an interval beside those recorded one by one, because no more threads than exist can be blocked or wait, belongs to an
  * interval nearby. `times` share the `room` of each interval, and are changed. Returns what no interval has room for.
  */
-export function fit(times: number[][], room: number[]): number {
+export function fit(times: (number[] | Float64Array)[], room: number[] | Float64Array): number {
   if (room.every((most) => most === 0)) return 0;
-  const forward = room.map((_, at) => at);
   const over = times.map(() => 0);
-  for (const at of [...forward, ...forward.reverse()]) {
-    const wanted = times.map((time, of) => time[at]! + over[of]!);
-    const all = wanted.reduce((sum, time) => sum + time, 0);
+  let isOver = false;
+  const fitAt = (at: number) => {
+    let all = 0;
+    for (let of = 0; of < times.length; of++) all += times[of]![at]! + over[of]!;
     const part = all > room[at]! ? room[at]! / all : 1;
-    wanted.forEach((time, of) => {
-      times[of]![at] = time * part;
-      over[of] = time - time * part;
-    });
-  }
+    // Most have room for what is theirs.
+    if (part === 1 && !isOver) return;
+    isOver = part < 1;
+    for (let of = 0; of < times.length; of++) {
+      const wanted = times[of]![at]! + over[of]!;
+      times[of]![at] = wanted * part;
+      over[of] = wanted - wanted * part;
+    }
+  };
+  for (let at = 0; at < room.length; at++) fitAt(at);
+  for (let at = room.length - 1; at >= 0; at--) fitAt(at);
   return over.reduce((sum, time) => sum + time, 0);
 }
 

@@ -1,19 +1,13 @@
 // No thread is blocked and waits for longer than it is there: lanes with sums of short contentions and waits.
-import { KINDS, type Lane, type Thread } from "./contract";
+import { KINDS, type Kind, type Lane, type Thread } from "./contract";
 import { fit } from "./fit";
 import type { Range } from "./intervals";
 import { ONLY_SUMS } from "./lanes";
 import { AWAY } from "./states";
 
-const AWAY_KINDS = AWAY.map((kind) => KINDS.indexOf(kind));
-const BLOCKED = [KINDS.indexOf("monitor"), KINDS.indexOf("juc")];
-
-/** Parts of a lane in which no sum begins or ends, and neither does the range. */
-interface Cells {
-  edges: number[];
-  /** The first cell and the one behind the last of a segment. */
-  of(at: number): [first: number, end: number];
-}
+/** Of each kind, by number. */
+const IS_AWAY = KINDS.map((kind) => (AWAY as readonly Kind[]).includes(kind));
+const IS_BLOCKED = KINDS.map((kind) => kind === "monitor" || kind === "juc");
 
 /** The lanes that all fit, most blocked first. */
 export function fitLanes(lanes: Lane[], threadOf: (lane: Lane) => Thread, range: Range): Lane[] {
@@ -30,75 +24,76 @@ export function fitLanes(lanes: Lane[], threadOf: (lane: Lane) => Thread, range:
  * one in which all fits, stays what it is.
  */
 export function fitLane(lane: Lane, threads: number, range: Range): Lane {
-  const away = lane.kind.map((_, at) => at).filter((at) => AWAY_KINDS.includes(lane.kind[at]!));
+  const away = lane.kind.map((_, at) => at).filter((at) => IS_AWAY[lane.kind[at]!]);
   const sums = away.filter((at) => lane.longest[at] === ONLY_SUMS);
   if (sums.length === 0) return lane;
-  const cells = cellsOf(lane, sums, range);
-  const length = (cell: number) => cells.edges[cell + 1]! - cells.edges[cell]!;
-  const part = (at: number, cell: number) => {
-    const inside = Math.min(lane.start[at]! + lane.span[at]!, cells.edges[cell + 1]!) - Math.max(lane.start[at]!, cells.edges[cell]!);
-    return (lane.total[at]! * Math.max(0, inside)) / Math.max(1, lane.span[at]!);
-  };
-  const room = cells.edges.slice(1).map((_, cell) => threads * length(cell));
+  const edges = edgesOf(lane, sums, range);
+  const cells = edges.length - 1;
+  const room = new Float64Array(cells);
+  for (let cell = 0; cell < cells; cell++) room[cell] = threads * (edges[cell + 1]! - edges[cell]!);
   const blocked = { singly: 0, summed: 0 };
-  const eachCell = (at: number, call: (cell: number, time: number) => void) => {
-    const [first, end] = cells.of(at);
-    for (let cell = first; cell < end; cell++) call(cell, part(at, cell));
-  };
-  const isIn = (cell: number) => cells.edges[cell]! >= range.from && cells.edges[cell + 1]! <= range.to;
   for (const at of away) {
     if (lane.longest[at] === ONLY_SUMS) continue;
-    eachCell(at, (cell, time) => (room[cell] = Math.max(0, room[cell]! - time)));
-    if (BLOCKED.includes(lane.kind[at]!)) blocked.singly += clipped(lane, at, range);
+    eachCell(lane, at, edges, (cell, time) => (room[cell] = Math.max(0, room[cell]! - time)));
+    if (IS_BLOCKED[lane.kind[at]!]) blocked.singly += timeIn(lane, at, range.from, range.to);
   }
   // What the sums have in each cell, by what they are.
-  const keys = [...new Set(sums.map((at) => keyOf(lane, at)))];
-  const times = keys.map(() => room.map(() => 0));
-  for (const at of sums) {
-    const mine = times[keys.indexOf(keyOf(lane, at))]!;
-    eachCell(at, (cell, time) => (mine[cell]! += time));
-  }
-  const wanted = times.map((time) => [...time]);
+  const likes = [...new Set(sums.map((at) => likeOf(lane, at)))];
+  const places = sums.map((at) => likes.indexOf(likeOf(lane, at)));
+  const times = likes.map(() => new Float64Array(cells));
+  sums.forEach((at, sum) => {
+    const mine = times[places[sum]!]!;
+    eachCell(lane, at, edges, (cell, time) => (mine[cell]! += time));
+  });
   if (room.every((most, cell) => times.reduce((sum, time) => sum + time[cell]!, 0) <= most + 1)) return lane;
+  const wanted = times.map((time) => time.slice());
   if (room.some((most) => most > 0)) fit(times, room);
   else times.forEach((time) => time.fill(0));
   const made: Lane = { ...lane, start: [...lane.start], span: [...lane.span], total: [...lane.total], kind: [...lane.kind], longest: [...lane.longest], joined: [...lane.joined], idle: [...lane.idle] };
-  for (const at of sums) {
-    const of = keys.indexOf(keyOf(lane, at));
-    const [fits, asked] = [times[of]!, wanted[of]!];
+  sums.forEach((at, sum) => {
+    const [fits, asked] = [times[places[sum]!]!, wanted[places[sum]!]!];
     let total = 0;
-    eachCell(at, (cell, time) => (total += asked[cell]! > 0 ? (fits[cell]! * time) / asked[cell]! : 0));
+    eachCell(lane, at, edges, (cell, time) => (total += asked[cell]! > 0 ? (fits[cell]! * time) / asked[cell]! : 0));
     made.total[at] = total;
-  }
-  keys.forEach((_, of) => {
-    const like = sums.find((at) => keyOf(lane, at) === keys[of])!;
-    times[of]!.forEach((time, cell) => {
-      if (isIn(cell) && BLOCKED.includes(lane.kind[like]!)) blocked.summed += time;
-      if (wanted[of]![cell] === 0 && time >= 1) append(made, like, cells.edges[cell]!, length(cell), time);
+  });
+  likes.forEach((_, place) => {
+    const like = sums[places.indexOf(place)]!;
+    times[place]!.forEach((time, cell) => {
+      const [from, to] = [edges[cell]!, edges[cell + 1]!];
+      if (from >= range.from && to <= range.to && IS_BLOCKED[lane.kind[like]!]) blocked.summed += time;
+      if (wanted[place]![cell] === 0 && time >= 1) append(made, like, from, to - from, time);
     });
   });
   return { ...made, total: made.total.map(Math.round), blockedNs: Math.round(blocked.singly + blocked.summed) };
 }
 
-function keyOf(lane: Lane, at: number): string {
-  return `${lane.kind[at]} ${lane.idle[at]}`;
+/** The same for segments that are drawn in the same way. */
+function likeOf(lane: Lane, at: number): number {
+  return 2 * lane.kind[at]! + (lane.idle[at] ? 1 : 0);
 }
 
-function cellsOf(lane: Lane, sums: number[], { from, to }: Range): Cells {
-  const ends = sums.flatMap((at) => [lane.start[at]!, lane.start[at]! + lane.span[at]!]);
-  const edges = [...new Set([...ends, from, to])].sort((a, b) => a - b);
-  return {
-    edges,
-    of(at) {
-      const [start, end] = [lane.start[at]!, lane.start[at]! + lane.span[at]!];
-      const behind = firstFrom(edges, start + 1) - 1;
-      return [Math.max(0, behind), Math.min(edges.length - 1, firstFrom(edges, end))];
-    },
-  };
+/** Edges of cells in which no sum begins or ends, and neither does the range. */
+function edgesOf({ start, span }: Lane, sums: number[], { from, to }: Range): Float64Array {
+  const edges = new Float64Array(2 * sums.length + 2);
+  sums.forEach((at, sum) => {
+    edges[2 * sum] = start[at]!;
+    edges[2 * sum + 1] = start[at]! + span[at]!;
+  });
+  edges.set([from, to], 2 * sums.length);
+  edges.sort();
+  let cells = 0;
+  for (const edge of edges) if (edge !== edges[cells]) edges[++cells] = edge;
+  return edges.subarray(0, cells + 1);
+}
+
+/** Calls with each cell in which a segment has time, and that time. */
+function eachCell(lane: Lane, at: number, edges: Float64Array, call: (cell: number, time: number) => void): void {
+  const [start, end] = [lane.start[at]!, lane.start[at]! + lane.span[at]!];
+  for (let cell = Math.max(0, firstFrom(edges, start + 1) - 1); cell + 1 < edges.length && edges[cell]! < end; cell++) call(cell, timeIn(lane, at, edges[cell]!, edges[cell + 1]!));
 }
 
 /** The place of the first of the ordered numbers that is not less. */
-function firstFrom(numbers: number[], least: number): number {
+function firstFrom(numbers: Float64Array, least: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -108,7 +103,8 @@ function firstFrom(numbers: number[], least: number): number {
   return low;
 }
 
-function clipped(lane: Lane, at: number, { from, to }: Range): number {
+/** The time of a segment between two moments. */
+function timeIn(lane: Lane, at: number, from: number, to: number): number {
   const inside = Math.min(lane.start[at]! + lane.span[at]!, to) - Math.max(lane.start[at]!, from);
   return (lane.total[at]! * Math.max(0, inside)) / Math.max(1, lane.span[at]!);
 }
