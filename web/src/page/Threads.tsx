@@ -65,6 +65,7 @@ export function Threads() {
   const { threads } = answers[0];
   const all = [...lanes, ...extra];
   if (all.length === 0) return <p class="empty card">No thread did anything recorded in this range and filter.</p>;
+  const colours = STATE_COLOURS[theme.value];
   const summed = all.some((lane) => lane.longest.includes(ONLY_SUMS));
   return (
     <>
@@ -73,7 +74,7 @@ export function Threads() {
         <div class="legend">
           {STATES_SHOWN.filter((one) => all.some((lane) => lane.kind.some((_, at) => laneState(lane, at) === one))).map((one) => (
             <span key={one}>
-              <i class="swatch" style={{ background: STATE_COLOURS[one] }} /> {STATE_WORDS[one]}
+              <i class="swatch" style={{ background: colours[one] }} /> {STATE_WORDS[one]}
             </span>
           ))}
           {owning && all.some((lane) => owning.times.has(lane.thread)) && (
@@ -83,7 +84,7 @@ export function Threads() {
           )}
           {summed && (
             <span title="Contentions of which only the sum is kept; the paler, the less of the time">
-              <i class="swatch pale" style={{ background: STATE_COLOURS.monitor }} /> short ones, added up
+              <i class="swatch pale" style={{ background: colours.monitor }} /> short ones, added up
             </span>
           )}
           <span class="hint push" title="Threads of the JVM are shown if they were blocked on a lock. “JVM threads” above shows their waits, too">
@@ -248,7 +249,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
       const state = laneState(lane, at);
       const left = Math.max(0, (lane.start[at]! - from) * scale);
       const right = Math.min(width, (lane.start[at]! + lane.span[at]! - from) * scale);
-      draw.fillStyle = STATE_COLOURS[state];
+      draw.fillStyle = STATE_COLOURS[theme.value][state];
       draw.globalAlpha = strength(lane, at);
       draw.fillRect(left, (ROW - heightOf(state)) / 2, Math.max(1, right - left), heightOf(state));
     }

@@ -8,6 +8,7 @@ import { average, intervalAt, type Cut } from "../data/intervals";
 import { PLATFORM, STATES, states, takeIdle, VIRTUAL, type State } from "../data/states";
 import { filterOf, overTime, rangeOf, scopeOf, threadsWith, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
+import { theme } from "../state/theme";
 import { show, view } from "../state/view";
 import { STATE_WORDS } from "../text/words";
 import { moment } from "../text/units";
@@ -65,11 +66,12 @@ export function Timeline() {
   const [open, setOpen] = useState(true);
   // Under a filter by lock or method, only blocked time is known.
   const narrow = view.value.lock !== "" || view.value.method !== "";
+  const colours = STATE_COLOURS[theme.value];
   const [shown, series] = useMemo(() => {
     if (!found) return [[], []];
     const shown = STATES.filter((state) => found.time[state].some((time) => time > 0) && (!narrow || BLOCKED.includes(state)));
-    return [shown, shown.map((state) => ({ label: STATE_WORDS[state], colour: STATE_COLOURS[state], values: found.time[state].map((_, at) => countIn(found, state, at)) }))];
-  }, [found, narrow]);
+    return [shown, shown.map((state) => ({ label: STATE_WORDS[state], colour: colours[state], values: found.time[state].map((_, at) => countIn(found, state, at)) }))];
+  }, [found, narrow, colours]);
   if (!found) return <div class="timeline" aria-busy="true" />;
   const { made } = found;
   const at = intervalAt(made, cursor.value);
@@ -81,7 +83,7 @@ export function Timeline() {
         </button>
         {shown.map((state) => (
           <span key={state} title={`How many threads were ${STATE_WORDS[state]}, on average of each interval`}>
-            <i class="swatch" style={{ background: STATE_COLOURS[state] }} /> {STATE_WORDS[state]}
+            <i class="swatch" style={{ background: colours[state] }} /> {STATE_WORDS[state]}
             {at !== null && <b> {countIn(found, state, at).toFixed(1)}</b>}
           </span>
         ))}

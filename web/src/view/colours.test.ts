@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { KINDS, type Kind } from "../data/contract";
+import { AWAY, type State } from "../data/states";
+import type { Theme } from "../state/theme";
 import { COLOURS, differenceColour, FRAME_SHADES, partFill, STATE_COLOURS } from "./colours";
 
 type Colour = [number, number, number];
@@ -39,6 +41,7 @@ function lab([r, g, b]: Colour): Colour {
 }
 
 const distance = (a: Colour, b: Colour) => Math.hypot(...lab(a).map((part, at) => part - lab(b)[at]!));
+const contrastOf = (a: Colour, b: Colour) => (Math.max(brightness(a), brightness(b)) + 0.05) / (Math.min(brightness(a), brightness(b)) + 0.05);
 const brightness = ([r, g, b]: Colour) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
 const style = readFileSync(new URL("../style.css", import.meta.url), "utf8");
 const named = (name: string) => [...style.matchAll(new RegExp(`--${name}: (#[0-9a-f]{6})`, "g"))].map((match) => fromHex(match[1]!));
@@ -49,12 +52,24 @@ function shades(grey: number): Record<string, Colour[]> {
   return { ...(Object.fromEntries(corners) as Record<string, Colour[]>), jdk: [named("folded")[grey]!] };
 }
 
+const THEMES: Theme[] = ["light", "dark"];
+
 describe("the colours of states", () => {
   // Both are called "on CPU".
-  const all = Object.entries({ ...STATE_COLOURS, cpu: undefined }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const pairs = all.flatMap(([a, one], at) => all.slice(at + 1).map(([b, other]) => [`${a} and ${b}`, fromHex(one), fromHex(other)] as const));
-  it.each(Object.keys(VISION))("differ with %s vision", (vision) => {
+  const pairsOf = (theme: Theme) => {
+    const all = Object.entries({ ...STATE_COLOURS[theme], cpu: undefined }).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    return all.flatMap(([a, one], at) => all.slice(at + 1).map(([b, other]) => [`${a} and ${b}`, fromHex(one), fromHex(other)] as const));
+  };
+  it.each(Object.keys(VISION).flatMap((vision) => THEMES.map((theme) => [vision, theme] as const)))("differ with %s vision on a %s page", (vision, theme) => {
+    const pairs = pairsOf(theme);
     for (const [name, one, other] of pairs) expect([name, distance(seen(one, vision), seen(other, vision))]).toEqual([name, expect.toSatisfy((far: number) => far > 8)]);
+  });
+  it.each(THEMES)("on a %s page idle time is weaker than what is blocked or waits", (theme) => {
+    const paper = named("paper")[THEMES.indexOf(theme)]!;
+    const contrast = (state: State) => contrastOf(fromHex(STATE_COLOURS[theme][state]), paper);
+    for (const state of AWAY) expect([state, contrast(state) / contrast("idle")]).toEqual([state, expect.toSatisfy((ratio: number) => ratio > 1)]);
+    // What WCAG 2.1 asks of graphics (1.4.11). On a white page even a wait has less.
+    if (theme === "dark") expect(contrast("idle")).toBeGreaterThanOrEqual(3);
   });
   it("are those of the parts of thread time", () => {
     const has = (...kinds: Kind[]) => KINDS.map((kind) => (kinds.includes(kind) ? 1 : 0));

@@ -2,6 +2,7 @@
 // apart; each state has the same one everywhere.
 import { KINDS, type Kind, type LedgerPart } from "../data/contract";
 import type { State } from "../data/states";
+import type { Theme } from "../state/theme";
 
 export const COLOURS: Record<Kind, string> = {
   monitor: "#d55e00",
@@ -20,7 +21,13 @@ export const COLOURS: Record<Kind, string> = {
   transaction: "#9d86e0",
 };
 
-export const STATE_COLOURS: Record<State, string> = { ...COLOURS, idle: "#c9ced6", "virtual-ran": "#9ff5c8", "virtual-ready": "#f8f2a6", "virtual-blocked": "#f5b48a", "virtual-waiting": "#b5d9ee" };
+const VIRTUAL = { "virtual-ran": "#9ff5c8", "virtual-ready": "#f8f2a6", "virtual-blocked": "#f5b48a", "virtual-waiting": "#b5d9ee" };
+
+/** Idle time is the largest area of most timelines, so it is weaker than each state that a program loses time in: `colours.test.ts`. */
+export const STATE_COLOURS: Record<Theme, Record<State, string>> = {
+  light: { ...COLOURS, ...VIRTUAL, idle: "#c9ced6" },
+  dark: { ...COLOURS, ...VIRTUAL, idle: "#71685c" },
+};
 
 /** For quantities that are no state's: as dim as words of explanation. */
 export const NO_STATE = "var(--dim)";
