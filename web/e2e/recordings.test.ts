@@ -37,6 +37,22 @@ describe("the page", () => {
     await context.close();
   });
 
+  it("leads from a part of thread time to its tab, and from a root to the locks that it had", async () => {
+    const { page, context, complaints } = await visit(`${shop}#/overview`);
+    const legend = page.getByRole("region", { name: "Verdict" }).locator(".legend");
+    await legend.getByRole("link", { name: "blocked on locks", exact: true }).click();
+    await page.locator(".tablerow", { hasText: "Stock.lock" }).first().waitFor();
+    expect(new URL(page.url()).hash).toBe("#/locks");
+    await page.goto(`${shop}#/waitfor`);
+    const root = page.locator(".findings li").first().getByRole("link");
+    const name = await root.innerText();
+    await root.click();
+    await page.locator(".tablerow[aria-level='2']", { hasText: "Stock.lock" }).waitFor();
+    expect(await page.locator(".tablerow.selected").innerText()).toContain(name);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("opens Incident on a phase that is clearly worse than the rest, unless the address says what to show", async () => {
     const phase = report(place.file("phase.html"), ["phase.jfr"]);
     const { page, context, complaints } = await visit(`${phase}#/overview`);

@@ -4,7 +4,7 @@ import type { Aspect, Groups, Kind } from "../data/contract";
 import type { Estimate, EstimateBook } from "../data/estimates";
 import { ASPECTS, pathOf, stepsOf } from "../state/address";
 import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useEstimates, useNames } from "../state/asking";
-import { PANELS, type ColumnOf } from "../state/pages";
+import { estimatedOrder, PANELS, type ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { between, count, duration, percent, times } from "../text/units";
@@ -41,6 +41,11 @@ const COLUMNS: Column<TreeRow, Id>[] = [
 /** Widths beside the columns of estimates. */
 const NARROW: Record<string, string> = { text: "minmax(150px, 1fr)", share: "64px", count: "62px" };
 
+/** True if a row that is open to be seen has an estimate. */
+function hasEstimates(rows: TreeRow[], by: Aspect[], estimates: EstimateBook): boolean {
+  return rows.some((row) => !row.rest && (estimates.of(by, row.path, row) !== null || hasEstimates(row.children ?? [], by, estimates)));
+}
+
 /** What a recording that samples has besides: of the shares of `by` that are estimated. */
 function estimated(by: Aspect[], { estimates, totalNs }: { estimates: EstimateBook; totalNs: number }): Column<TreeRow, Id>[] {
   const found = (row: TreeRow) => (row.rest ? null : estimates.of(by, row.path, row));
@@ -69,7 +74,7 @@ export function Locks() {
   const whole = useDuration();
   const tree = useTree(scopeOf(view.value, whole), by, open);
   const estimates = useEstimates(view.value.recording);
-  const columns = useMemo(() => (estimates && tree ? [...COLUMNS.map((one) => ({ ...one, width: NARROW[one.id] ?? one.width })), ...estimated(by, { estimates, totalNs: tree.totalNs })] : COLUMNS), [estimates, tree]);
+  const columns = useMemo(() => (estimates && tree && (hasEstimates(tree.rows, by, estimates) || estimatedOrder(view.value) !== "") ? [...COLUMNS.map((one) => ({ ...one, width: NARROW[one.id] ?? one.width })), ...estimated(by, { estimates, totalNs: tree.totalNs })] : COLUMNS), [estimates, tree]);
   // The page's mode is the panel and the order of the table.
   const [panel = "", sort = ""] = view.value.mode.split(".");
   const mode = panel || "chains";

@@ -41,7 +41,7 @@ export function MethodsOnCpu() {
     <section class="card" aria-label="Methods on CPU">
       <h2 title="By samples of running threads, all threads added up">Methods on CPU{view.value.range && " in the chosen range"}</h2>
       <p class="lead">
-        <b>{format(totalNs)}</b> on CPU. <a href={address({ page: "profile", mode: "cpu" })}>Show the flame graph</a>
+        <b>{format(totalNs)}</b> on CPU{!view.value.services && ", without the JVM's own threads"}. <a href={address({ page: "profile", mode: "cpu" })}>Show the flame graph</a>
       </p>
       <table class="plain answers">
         <thead>

@@ -1,12 +1,12 @@
 import { useMemo } from "preact/hooks";
-import { KINDS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Link, type Phase, type Pressure as OfLocks } from "../data/contract";
+import { KINDS, type Facts, type Finding, type Groups, type Kind, type Ledger, type LedgerPart, type Link, type Phase, type Pressure as OfLocks } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { partsOf, sharesOf, type Share } from "../data/owning";
 import { linesOver } from "../data/spent";
 import { firstFinding, waitsMost } from "../data/waits";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useEstimates, useNames, useNoCpu, useSource, withoutFilter } from "../state/asking";
-import { pathOf, type Step, type View } from "../state/address";
+import { ALL_STACKS, pathOf, type Step, type View } from "../state/address";
 import { viewOf } from "../state/leading";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
@@ -116,14 +116,26 @@ function ThreadTime({ facts }: { facts: Facts }) {
         ))}
       </div>
       <div class="legend">
-        {ledger.parts.map((part) => (
-          <span key={part.name} title={entriesOf(part)}>
-            <i class="swatch" style={{ background: fill(part) }} /> {part.words} <b>{share(part.ns)}</b>
-          </span>
-        ))}
+        {ledger.parts.map((part) => {
+          const to = tabOf(part, facts);
+          return (
+            <span key={part.name} title={entriesOf(part)}>
+              <i class="swatch" style={{ background: fill(part) }} /> {to ? <a href={address({ ...ALL_STACKS, ...to })}>{part.words}</a> : part.words} <b>{share(part.ns)}</b>
+            </span>
+          );
+        })}
       </div>
     </div>
   );
+}
+
+/** Where the time of a part is shown in detail; null where the recording has no more than the sum. */
+function tabOf({ name }: LedgerPart, { stretches }: Facts): Partial<View> | null {
+  const has = (...kinds: Kind[]) => kinds.some((kind) => (stretches[KINDS.indexOf(kind)] ?? 0) > 0);
+  if (name === "cpu" && has("cpu")) return { page: "profile", mode: "cpu" };
+  if (name === "cpu" || name === "no-cpu") return has("ran", "queued") ? { page: "steal" } : null;
+  if (name === "lock") return has("monitor", "juc") ? { page: "locks" } : null;
+  return name.startsWith("wait-") && has("wait", "park") ? { page: "profile", mode: "waiting" } : null;
 }
 
 /** What a part is made of, a line each. */

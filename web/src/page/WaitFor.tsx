@@ -3,11 +3,11 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Aspect } from "../data/contract";
 import { keyOf } from "../data/keys";
 import type { NameBook } from "../data/names";
-import { pathOf } from "../state/address";
+import { ALL_STACKS, pathOf } from "../state/address";
 import { edgesOf, folded, OTHERS, rootsOf, withinOf, type Edge, type Root } from "../data/waitfor";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { NODES } from "../state/pages";
-import { show, view } from "../state/view";
+import { address, show, view } from "../state/view";
 import { save, svgText } from "../text/download";
 import { duration, percent, times } from "../text/units";
 import { split } from "../text/frames";
@@ -22,6 +22,8 @@ const MOST_NODES = 20;
 /** A graph is made smaller where that is enough to show it whole: text of 13 px is then 11 px at least. */
 const LEAST_SCALE = 0.85;
 const MOST_ROOTS = 12;
+/** Part of the blocked time from which on who blocks others is a root to look at. */
+const LEAST_ROOT = 0.001;
 /** A graph that is wider is drawn from left to right. */
 const WIDE = 1000;
 
@@ -55,7 +57,8 @@ export function WaitFor() {
   );
   if (!blame || !drawn || !answers) return <p aria-busy="true">…</p>;
   if (answers[0].totalNs === 0) return <p class="empty card"><NoBlockedTime /></p>;
-  const blockers = blockersIn(blame.edges);
+  // Less is not worth a look.
+  const blockers = blockersIn(blame.edges).filter(({ total }) => total >= LEAST_ROOT * answers[0].totalNs);
   return (
     <div class="columns wide graphs">
       <section class="card">
@@ -82,7 +85,7 @@ export function WaitFor() {
         <ol class="findings">
           {blockers.slice(0, MOST_ROOTS).map(({ node, total, chain }) => (
             <li key={`${node} ${chain.length}`}>
-              <code>{label(node)}</code> {chain.length > 0 ? "blocks others" : "block each other"} for <b>{duration(total)}</b>
+              <a href={ownedBy(names, owner, contender, node)} title="Show which locks they had, and who was blocked on them"><code>{label(node)}</code></a> {chain.length > 0 ? "blocks others" : "block each other"} for <b>{duration(total)}</b>
               {chain.length > 1 && <small>{chain.map(label).join(" → ")}</small>}
             </li>
           ))}
@@ -121,6 +124,12 @@ export function WaitFor() {
 function blockersIn(edges: Edge[]): Root[] {
   const within = withinOf(edges).map(({ from, total }): Root => ({ node: from, total, chain: [] }));
   return [...rootsOf(edges), ...within].sort((a, b) => b.total - a.total);
+}
+
+/** The address of all time in which others were blocked by an owner, by lock and blocked thread. */
+function ownedBy(names: NameBook, owner: Aspect, contender: Aspect, node: number): string {
+  const pick = [{ by: owner, key: keyOf(names, owner, node) }];
+  return address({ ...ALL_STACKS, page: "locks", by: [owner, "lock-name", contender], pick, open: [pathOf(pick)] });
 }
 
 function drill(names: NameBook, contender: Aspect, owner: Aspect, edge: Edge): void {
