@@ -2,7 +2,9 @@
 //!
 //! The events of one thread come in its own order; those of different threads
 //! in any. Only a notify is an event of another thread: it is kept until the
-//! waiter's own events have caught up.
+//! waiter's own events have caught up. A virtual thread that blocked on a monitor
+//! may have gone on with another carrier, whose events can come first: an end
+//! without a begin is kept until that comes.
 
 use crate::by_id::ById;
 use headway_model::event::ExitCause;
@@ -73,6 +75,16 @@ struct Activity {
     latest: TimeNs,
     /// Notifies that chose it.
     notifies: Vec<(TimeNs, LockId)>,
+    /// An acquisition whose end came without its begin.
+    early: Option<Early>,
+}
+
+/// When a thread had acquired a lock. The time that this took is added up if the end said when it began.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    lock: LockId,
+    end: TimeNs,
+    is_added: bool,
 }
 
 /// All threads.
@@ -185,10 +197,19 @@ impl Activities {
     }
 
     pub fn enters(&mut self, e: &MonitorEnter, spent: &mut impl Spent) {
-        if let Some(thread) = self.thread(e.thread) {
-            thread.commit(spent);
-            thread.runs(e.time);
-            thread.doing = Doing::Acquiring { lock: e.lock, chain: e.chain, since: e.time, in_monitor: true };
+        let Some(thread) = self.thread(e.thread) else { return };
+        match thread.early.take() {
+            Some(Early { lock, end, is_added }) if lock == e.lock && e.time < end => {
+                if !is_added {
+                    spent.fails(lock);
+                    spent.acquired(thread.role, lock, e.chain, (e.time, end), true);
+                }
+            }
+            _ => {
+                thread.commit(spent);
+                thread.runs(e.time);
+                thread.doing = Doing::Acquiring { lock: e.lock, chain: e.chain, since: e.time, in_monitor: true };
+            }
         }
     }
 
@@ -203,6 +224,9 @@ impl Activities {
         if let Some(start) = start {
             spent.fails(e.lock);
             spent.acquired(thread.role, e.lock, chain, (start, e.time), true);
+        }
+        if begun.is_none() {
+            thread.early = Some(Early { lock: e.lock, end: e.time, is_added: start.is_some() });
         }
         thread.runs(e.time);
     }

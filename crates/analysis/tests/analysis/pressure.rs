@@ -472,6 +472,29 @@ fn service_threads_are_left_out_and_virtual_threads_run_while_they_acquire() {
     assert_eq!(lock(&report, "Shop.lock").csp_mean, 0.2);
 }
 
+/// A virtual thread goes on with another carrier, and events of that one can be written first.
+#[test]
+fn a_virtual_thread_whose_end_comes_before_its_begin_is_not_blocked_on() {
+    for says_start in [true, false] {
+        let mut turns = Turns::new(1);
+        turns.events.push(Event::Thread(ThreadDef { id: ThreadId(3), is_virtual: true, ..ThreadDef::default() }));
+        for turn in 0..2 {
+            turns.turn(1, 3, turn * 400 * MS, (turn * 400 + 100) * MS);
+            let begin =
+                turns.events.iter().rposition(|event| matches!(event, Event::MonitorEnter(_))).expect("a begin");
+            let begin = turns.events.remove(begin);
+            turns.events.push(begin);
+        }
+        for event in &mut turns.events {
+            if let Event::MonitorEntered(entered) = event {
+                entered.start = if says_start { entered.start } else { TimeNs(0) };
+            }
+        }
+        let report = measured(&turns.until(1000 * MS), options(1000 * MS));
+        assert_eq!(lock(&report, "Shop.lock").acquiring_ns, 200 * MS, "{says_start}");
+    }
+}
+
 #[test]
 fn recorded_windows_give_the_figures_where_events_are_missing() {
     let mut turns = Turns::new(2);
