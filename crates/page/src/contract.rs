@@ -341,6 +341,17 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The same groups without the names of their ids, which may be most of an answer by call stacks.
+    #[must_use]
+    pub fn without_names(self) -> Answer {
+        match self {
+            Answer::Group(groups) => Answer::Group(Groups { names: Names::default(), ..groups }),
+            other => other,
+        }
+    }
+}
+
 /// Totals of groups, level by level; a group comes after its parent. Columns
 /// have one entry per group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,6 @@
 import { CallTree, JDK, Methods, REST, type Range, type Side, type Stack } from "./calltree";
 import type { Groups } from "./contract";
 import type { NameBook } from "./names";
-import { addUp } from "./states";
 
 export { JDK, REST };
 
@@ -220,35 +219,43 @@ export interface MethodTotal {
 export function selfOver(groups: Groups, names: NameBook, intervals: number): Map<string, number[]> {
   const methods = methodsOf(names);
   const lines = new Map<string, number[]>();
-  addUp(groups, 1, ([chain = 0], interval, total) => {
-    const method = names.chain(chain).length > 0 ? methods.ofChain(chain, names).at(-1) : undefined;
-    if (method === undefined) return;
-    const line = lines.get(methods.names[method]!) ?? new Array<number>(intervals).fill(0);
-    lines.set(methods.names[method]!, line);
-    line[interval]! += total;
-  });
+  /** The line of the stack that the rows are of. */
+  let [stack, line] = [-1, [] as number[]];
+  for (let at = 0; at < groups.value.length; at++) {
+    const parent = groups.parent[at]!;
+    const chain = parent < 0 ? 0 : groups.value[parent]!;
+    if (parent < 0 || names.chain(chain).length === 0) continue;
+    if (parent !== stack) {
+      const name = methods.names[methods.ofChain(chain, names).at(-1)!]!;
+      [stack, line] = [parent, lines.get(name) ?? new Array<number>(intervals).fill(0)];
+      lines.set(name, line);
+    }
+    line[groups.value[at]!]! += groups.total[at]!;
+  }
   return lines;
 }
 
 /** Per method: time in itself, and time in which it was anywhere on the stack. */
 export function flat(groups: Groups, names: NameBook): MethodTotal[] {
   const methods = methodsOf(names);
-  const found: MethodTotal[] = [];
-  const totals: MethodTotal[] = [];
-  /** The stack on which a method was counted last. */
-  const counted: number[] = [];
-  stacksOf({ groups, names }).forEach(({ chain, total }, stack) => {
-    // A stack that is not known is of no method.
-    if (names.chain(chain).length === 0) return;
-    const path = methods.ofChain(chain, names);
-    for (const method of path) {
-      if (counted[method] === stack) continue;
-      counted[method] = stack;
-      const of = (totals[method] ??= { name: methods.names[method]!, self: 0, total: 0 });
-      if (of.total === 0) found.push(of);
-      of.total += total;
+  // A stack that is not known is of no method.
+  const stacks = stacksOf({ groups, names }).filter(({ chain }) => names.chain(chain).length > 0);
+  const paths = stacks.map(({ chain }) => methods.ofChain(chain, names));
+  // Now that each method has its number, they are places in columns.
+  const [self, total] = [new Float64Array(methods.names.length), new Float64Array(methods.names.length)];
+  /** The stack on which a method was counted last, from 1 on. */
+  const counted = new Uint32Array(methods.names.length);
+  for (let stack = 0; stack < stacks.length; stack++) {
+    const [path, time] = [paths[stack]!, stacks[stack]!.total];
+    for (let at = 0; at < path.length; at++) {
+      const method = path[at]!;
+      if (counted[method] === stack + 1) continue;
+      counted[method] = stack + 1;
+      total[method]! += time;
     }
-    totals[path.at(-1)!]!.self += total;
-  });
+    self[path[path.length - 1]!]! += time;
+  }
+  const found: MethodTotal[] = [];
+  methods.names.forEach((name, method) => counted[method]! > 0 && found.push({ name, self: self[method]!, total: total[method]! }));
   return found.sort((a, b) => b.self - a.self || b.total - a.total);
 }

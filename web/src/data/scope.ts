@@ -143,19 +143,24 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   };
 }
 
-function matching(wanted: string, names: string[]): boolean[] | null {
+/** Whether a name is what a filter wants; null if any is. */
+function matcher(wanted: string): ((name: string) => boolean) | null {
   if (wanted === "") return null;
-  if (wanted.startsWith("=")) return names.map((name) => name === wanted.slice(1));
+  if (wanted.startsWith("=")) return (name) => name === wanted.slice(1);
   const lower = wanted.toLowerCase();
-  return names.map((name) => name.toLowerCase().includes(lower));
+  return (name) => name.toLowerCase().includes(lower);
+}
+
+function matching(wanted: string, names: string[]): boolean[] | null {
+  const isWanted = matcher(wanted);
+  return isWanted && names.map(isWanted);
 }
 
 /** By a thread's name, or that of its group. */
 function matchingThreads(wanted: string, head: Head): boolean[] | null {
-  const groups = matching(wanted, head.texts);
-  const threads = matching(wanted, head.threads.map((thread) => thread.name));
-  if (!groups || !threads) return null;
-  return threads.map((named, place) => named || groups[head.threads[place]!.group]!);
+  const isWanted = matcher(wanted);
+  // Of all texts, methods are most, and no method is a group.
+  return isWanted && head.threads.map(({ name, group }) => isWanted(name) || isWanted(head.texts[group]!));
 }
 
 /** The threads that are chosen by their keys. */

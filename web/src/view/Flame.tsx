@@ -3,7 +3,7 @@ import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { flushSync } from "preact/compat";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { follow, JDK, type FlameNode, type FlameRoot, type Sandwich } from "../data/flame";
+import { follow, type FlameNode, type FlameRoot, type Sandwich } from "../data/flame";
 import { layout, layoutSandwich, pathTo, type Box, type Layout } from "../data/flamelayout";
 import { ALL_STACKS } from "../state/address";
 import { show, view } from "../state/view";
@@ -37,8 +37,8 @@ const TYPES: Record<FrameType, string> = { app: "application", jdk: "JDK", nativ
 
 function typeOf(node: FlameNode): FrameType {
   if (isKernel(node.name)) return "kernel";
-  // What is no method has no type: it is as quiet as the JDK.
-  if (node.jdk || !isMethod(node)) return "jdk";
+  // What is no method has no type: it is as quiet as the JDK. Keys are not asked for: each is a hash of a name.
+  if (node.jdk || NO_METHODS.includes(node.name)) return "jdk";
   return isNative(node.name) ? "native" : "app";
 }
 
@@ -194,9 +194,12 @@ function Tip({ node, describe }: { node: Signal<FlameNode | null>; describe: (no
   return node.value && <title>{describe(node.value)}</title>;
 }
 
+/** Names of the root and of what is unknown. */
+const NO_METHODS = ["all", "unknown"];
+
 /** True for what the recording calls a method: not the root, folded frames, or what is unknown. */
 function isMethod(node: FlameNode): boolean {
-  return node.key !== JDK && node.key >= 0 && !["all", "unknown"].includes(node.name);
+  return node.key >= 0 && !NO_METHODS.includes(node.name);
 }
 
 interface Action {

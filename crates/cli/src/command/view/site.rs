@@ -50,7 +50,8 @@ impl Content {
     }
 
     /// An answer. Of a recording that is being written or read, `beginning=N` says which beginning the question's times
-    /// count from, and what its ids stand for.
+    /// count from, and what its ids stand for. With
+    /// `names=no`, which only a page asks that has all of the recording, the answer leaves out names that this page has.
     fn query(&self, parameters: &str, body: &str) -> Reply {
         let query: Query = match serde_json::from_str(body) {
             Ok(query) => query,
@@ -79,7 +80,11 @@ impl Content {
                 (asked == 0).then(|| recording.answer(&query))
             }
         };
-        answer.map_or_else(|| Reply::refusal(400, "there is no such recording"), |answer| json(&answer))
+        match answer {
+            Some(answer) if parameters == "names=no" => json(&answer.without_names()),
+            Some(answer) => json(&answer),
+            None => Reply::refusal(400, "there is no such recording"),
+        }
     }
 
     fn page(&self) -> Reply {
