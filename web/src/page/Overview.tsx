@@ -130,12 +130,11 @@ function ThreadTime({ facts }: { facts: Facts }) {
 }
 
 /** Where the time of a part is shown in detail; null where the recording has no more than the sum. */
-function tabOf({ name }: LedgerPart, { stretches }: Facts): Partial<View> | null {
-  const has = (...kinds: Kind[]) => kinds.some((kind) => (stretches[KINDS.indexOf(kind)] ?? 0) > 0);
-  if (name === "cpu" && has("cpu")) return { page: "profile", mode: "cpu" };
-  if (name === "cpu" || name === "no-cpu") return has("ran", "queued") ? { page: "steal" } : null;
-  if (name === "lock") return has("monitor", "juc") ? { page: "locks" } : null;
-  return name.startsWith("wait-") && has("wait", "park") ? { page: "profile", mode: "waiting" } : null;
+function tabOf({ name }: LedgerPart, facts: Facts): Partial<View> | null {
+  if (name === "cpu" && has(facts, "cpu")) return { page: "profile", mode: "cpu" };
+  if (name === "cpu" || name === "no-cpu") return has(facts, "ran", "queued") ? { page: "steal" } : null;
+  if (name === "lock") return has(facts, "monitor", "juc") ? { page: "locks" } : null;
+  return name.startsWith("wait-") && has(facts, "wait", "park") ? { page: "profile", mode: "waiting" } : null;
 }
 
 /** What a part is made of, a line each. */
@@ -150,9 +149,13 @@ function isNegligible({ blockedNs, ledger }: Facts): boolean {
 }
 
 /** True if there are CPU samples and nothing of locks and waits. Elsewhere all call stacks would be too much to ask for. */
-function hasOnlyCpu({ stretches, contentions, waits, settings }: Facts): boolean {
-  const hasSamples = (stretches[KINDS.indexOf("cpu")] ?? 0) > 0;
-  return hasSamples && (leavesOutLocks(settings) || (contentions === 0 && waits.length === 0));
+function hasOnlyCpu(facts: Facts): boolean {
+  return has(facts, "cpu") && (leavesOutLocks(facts.settings) || (facts.contentions === 0 && facts.waits.length === 0));
+}
+
+/** True if the recording has anything of these kinds. */
+function has({ stretches }: Facts, ...kinds: Kind[]): boolean {
+  return kinds.some((kind) => (stretches[KINDS.indexOf(kind)] ?? 0) > 0);
 }
 
 /** Pressure as the analysis of the whole recording reports it. */
