@@ -213,7 +213,7 @@ pub fn estimate(pair: &Pair, options: &Options) -> Estimated {
     };
     estimated.design = Some(plan.design);
     let sites: BTreeSet<i64> =
-        Version::BOTH.into_iter().flat_map(|version| pair.side(version).blocked.iter().map(|row| row.site)).collect();
+        Version::BOTH.into_iter().flat_map(|version| pair.side(version).blocked.keys().copied()).collect();
     let replicates = Replicates::draw(&plan, options.replicates, pair.hash());
     for site in sites {
         match pending_lock(pair, &plan, &replicates, site, options) {

@@ -3,7 +3,8 @@
 //! Everything here is decided from load alone (hosts, times, operations, running time), so that no choice
 //! can favour a result.
 
-use crate::rows::{Load, Pair, Version};
+use crate::rows::{At, Load, Pair, Version};
+use foldhash::{HashMap, HashMapExt};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -133,18 +134,15 @@ pub(crate) struct Arm {
     /// Blocks that are drawn together: see [`classes`].
     pub classes: Vec<Vec<usize>>,
     host_of: Vec<Option<usize>>,
-    block_of: BTreeMap<u64, usize>,
-    factor: BTreeMap<u64, f64>,
-    matched: Matched,
-    block_minutes: u64,
+    /// Block and weight of each slot that the version ran in, if it counts.
+    slots: HashMap<u64, (usize, f64)>,
 }
 
 impl Arm {
     /// Where a row belongs, and its weight; `None` if it does not count.
-    pub fn place(&self, host: usize, minute: u64) -> Option<(usize, usize, f64)> {
-        let factor = self.factor.get(&self.matched.stratum(minute))?;
-        let block = self.block_of.get(&(minute / self.block_minutes))?;
-        Some(((*self.host_of.get(host)?)?, *block, *factor))
+    pub fn place(&self, at: At) -> Option<(usize, usize, f64)> {
+        let (block, factor) = self.slots.get(&at.minute())?;
+        Some(((*self.host_of.get(at.host())?)?, *block, *factor))
     }
 }
 
@@ -199,9 +197,10 @@ impl Unit {
     fn of(pair: &Pair) -> Unit {
         let is_recorded = |version| {
             let load = &pair.side(version).load;
-            let hosts: BTreeSet<usize> = load.iter().filter(|row| row.operations > 0).map(|row| row.host).collect();
+            let hosts: BTreeSet<usize> =
+                load.iter().filter(|row| row.operations > 0).map(|row| row.at.host()).collect();
             let sum = |rows: &mut dyn Iterator<Item = &Load>| rows.map(|row| row.running_ns as f64).sum::<f64>();
-            let covered = sum(&mut load.iter().filter(|row| hosts.contains(&row.host)));
+            let covered = sum(&mut load.iter().filter(|row| hosts.contains(&row.at.host())));
             !hosts.is_empty() && covered >= RECORDED * sum(&mut load.iter())
         };
         match Version::BOTH.into_iter().all(is_recorded) {
@@ -235,7 +234,10 @@ pub(crate) fn plan(pair: &Pair) -> Result<Plan, Unusable> {
     let hosts_left_out = before - old_hosts.union(&new_hosts).count();
     let block_minutes = block_minutes(&rows, timing)?;
     let factors = factors(&rows, unit, matched);
-    let arm = |version: Version| arm(&rows, version, unit, matched, block_minutes, &factors[version as usize], timing);
+    let arm = |version: Version| {
+        let ran = &pair.side(version).load;
+        arm(&rows, version, ran, unit, matched, block_minutes, &factors[version as usize], timing)
+    };
     let arms = Version::BOTH.map(arm);
     let design = Design {
         unit,
@@ -253,7 +255,7 @@ pub(crate) fn plan(pair: &Pair) -> Result<Plan, Unusable> {
 }
 
 fn hosts(rows: &[&Load]) -> BTreeSet<usize> {
-    rows.iter().map(|row| row.host).collect()
+    rows.iter().map(|row| row.at.host()).collect()
 }
 
 fn exposure(rows: &[&Load], unit: Unit) -> f64 {
@@ -267,10 +269,11 @@ fn kept(some: &Rows<'_>, all: &Rows<'_>, unit: Unit) -> [f64; 2] {
 
 /// Rows in hours that both versions have.
 fn common<'a>(rows: &Rows<'a>, matched: Matched) -> Rows<'a> {
-    let strata = |rows: &[&Load]| -> BTreeSet<u64> { rows.iter().map(|row| matched.stratum(row.minute)).collect() };
+    let strata =
+        |rows: &[&Load]| -> BTreeSet<u64> { rows.iter().map(|row| matched.stratum(row.at.minute())).collect() };
     let [old, new] = [strata(&rows[0]), strata(&rows[1])];
     let is_common = |row: &&&Load| {
-        let stratum = matched.stratum(row.minute);
+        let stratum = matched.stratum(row.at.minute());
         old.contains(&stratum) && new.contains(&stratum)
     };
     [0, 1].map(|version: usize| rows[version].iter().filter(is_common).copied().collect())
@@ -299,8 +302,8 @@ fn matched_hours(rows: Rows<'_>, unit: Unit) -> (Timing, Matched, Rows<'_>) {
 fn paired(rows: Rows<'_>, unit: Unit) -> (bool, Rows<'_>) {
     let [old, new] = [hosts(&rows[0]), hosts(&rows[1])];
     let both: BTreeSet<usize> = old.intersection(&new).copied().collect();
-    let of_both =
-        [0, 1].map(|version: usize| rows[version].iter().filter(|row| both.contains(&row.host)).copied().collect());
+    let of_both = [0, 1]
+        .map(|version: usize| rows[version].iter().filter(|row| both.contains(&row.at.host())).copied().collect());
     let is_majority = kept(&of_both, &rows, unit).iter().all(|part| *part >= MAJORITY);
     match both.len() >= FEWEST_HOSTS && is_majority {
         true => (true, of_both),
@@ -309,7 +312,7 @@ fn paired(rows: Rows<'_>, unit: Unit) -> (bool, Rows<'_>) {
 }
 
 fn blocks(rows: &[&Load], length: u64) -> BTreeSet<u64> {
-    rows.iter().map(|row| row.minute / length).collect()
+    rows.iter().map(|row| row.at.minute() / length).collect()
 }
 
 /// The longest blocks of which there are enough in each version.
@@ -329,7 +332,7 @@ fn factors(rows: &Rows<'_>, unit: Unit, matched: Matched) -> [BTreeMap<u64, f64>
     let sums: [BTreeMap<u64, f64>; 2] = [0, 1].map(|version: usize| {
         let mut sums = BTreeMap::new();
         for row in &rows[version] {
-            *sums.entry(matched.stratum(row.minute)).or_default() += unit.exposure(row);
+            *sums.entry(matched.stratum(row.at.minute())).or_default() += unit.exposure(row);
         }
         sums
     });
@@ -368,9 +371,11 @@ fn classes(block_of: &BTreeMap<u64, usize>, matched: Matched, block_minutes: u64
 }
 
 /// Adds up a version's exposure. Hosts and blocks that both versions share have the same index in both.
+#[allow(clippy::too_many_arguments)] // each decides something else
 fn arm(
     rows: &Rows<'_>,
     version: Version,
+    ran: &[Load],
     unit: Unit,
     matched: Matched,
     block_minutes: u64,
@@ -388,13 +393,20 @@ fn arm(
     let block_of: BTreeMap<u64, usize> = own_blocks.into_iter().zip(0..).collect();
     let (hosts, blocks) = (own_hosts.len(), block_of.len());
     let classes = classes(&block_of, matched, block_minutes);
-    let factor = factor.clone();
+    // Found once for each slot, not for each row.
+    let mut slots = HashMap::new();
+    for minute in ran.iter().map(|row| row.at.minute()) {
+        if let (Some(block), Some(factor)) =
+            (block_of.get(&(minute / block_minutes)), factor.get(&matched.stratum(minute)))
+        {
+            slots.entry(minute).or_insert((*block, *factor));
+        }
+    }
     let exposure = vec![0.0; hosts * blocks];
     let (total, running) = (0.0, 0.0);
-    let mut arm =
-        Arm { hosts, blocks, exposure, total, running, classes, host_of, block_of, factor, matched, block_minutes };
+    let mut arm = Arm { hosts, blocks, exposure, total, running, classes, host_of, slots };
     for row in own {
-        if let Some((host, block, factor)) = arm.place(row.host, row.minute) {
+        if let Some((host, block, factor)) = arm.place(row.at) {
             let exposure = factor * unit.exposure(row);
             arm.exposure[host * blocks + block] += exposure;
             arm.total += exposure;

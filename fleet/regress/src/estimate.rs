@@ -18,9 +18,25 @@ const SURPLUS: f64 = 2.0;
 /// The power that a detectable change has.
 const POWER: f64 = 0.8;
 
+/// Draws that are computed side by side: a sum of fractions is a chain in which each addition waits for the one before,
+/// and several chains fit into the same time. Each sum keeps its order, and so its last digit.
+const LANES: usize = 8;
+
+/// A number for each of some draws.
+type Lanes = [f64; LANES];
+
 /// How often hosts and blocks are drawn in each replicate, and the exposure that comes of it.
 pub struct Replicates {
-    draws: Vec<Draw>,
+    groups: Vec<Group>,
+    count: usize,
+}
+
+/// Some replicates: counts of each host and block of both versions. The last group may have fewer; those that it does
+/// not have count nothing.
+struct Group {
+    hosts: [Vec<Lanes>; 2],
+    blocks: [Vec<Lanes>; 2],
+    exposure: [Lanes; 2],
 }
 
 /// One replicate: counts of both versions.
@@ -47,8 +63,35 @@ impl Replicates {
             let exposure = [exposure(old, &hosts[0], &blocks[0]), exposure(new, &hosts[1], &blocks[1])];
             Draw { hosts, blocks, exposure }
         };
-        let draws = (0..count).map(draw).filter(|draw| draw.exposure.iter().all(|sum| *sum > 0.0)).collect();
-        Replicates { draws }
+        let mut draws = (0..count).map(draw).filter(|draw| draw.exposure.iter().all(|sum| *sum > 0.0));
+        let mut replicates = Replicates { groups: Vec::new(), count: 0 };
+        loop {
+            let group: Vec<Draw> = draws.by_ref().take(LANES).collect();
+            if group.is_empty() {
+                return replicates;
+            }
+            replicates.count += group.len();
+            replicates.groups.push(Group::of(plan, &group));
+        }
+    }
+}
+
+impl Group {
+    fn of(plan: &Plan, draws: &[Draw]) -> Group {
+        let empty = |units: fn(&Arm) -> usize| [0, 1].map(|v: usize| vec![[0.0; LANES]; units(&plan.arms[v])]);
+        let mut group =
+            Group { hosts: empty(|arm| arm.hosts), blocks: empty(|arm| arm.blocks), exposure: [[0.0; LANES]; 2] };
+        for (lane, draw) in draws.iter().enumerate() {
+            for version in 0..2 {
+                let into = |lanes: &mut [Lanes], counts: &[f64]| {
+                    lanes.iter_mut().zip(counts).for_each(|(lanes, count)| lanes[lane] = *count);
+                };
+                into(&mut group.hosts[version], &draw.hosts[version]);
+                into(&mut group.blocks[version], &draw.blocks[version]);
+                group.exposure[version][lane] = draw.exposure[version];
+            }
+        }
+        group
     }
 }
 
@@ -68,7 +111,7 @@ impl Cells {
     fn of(arm: &Arm, rows: &[Blocked]) -> Cells {
         let mut sums: Vec<(usize, usize, f64)> = Vec::new();
         for row in rows.iter().filter(|row| row.blocked_ns > 0) {
-            let Some((host, block, factor)) = arm.place(row.host, row.minute) else { continue };
+            let Some((host, block, factor)) = arm.place(row.at) else { continue };
             let blocked = factor * row.blocked_ns as f64;
             match sums.last_mut() {
                 Some(last) if (last.0, last.1) == (host, block) => last.2 += blocked,
@@ -79,8 +122,16 @@ impl Cells {
         Cells { cells: sums, total }
     }
 
-    fn drawn(&self, hosts: &[f64], blocks: &[f64]) -> f64 {
-        self.cells.iter().map(|(host, block, blocked)| hosts[*host] * blocks[*block] * blocked).sum()
+    /// The blocked time in each of some draws.
+    fn drawn(&self, hosts: &[Lanes], blocks: &[Lanes]) -> Lanes {
+        let mut sums = [0.0; LANES];
+        for (host, block, blocked) in &self.cells {
+            let (hosts, blocks) = (&hosts[*host], &blocks[*block]);
+            for lane in 0..LANES {
+                sums[lane] += hosts[lane] * blocks[lane] * blocked;
+            }
+        }
+        sums
     }
 }
 
@@ -109,10 +160,8 @@ pub struct Estimate {
 impl<'a> Lock<'a> {
     pub fn new(pair: &Pair, plan: &'a Plan, site: i64) -> Lock<'a> {
         let cells = Version::BOTH.map(|version| {
-            let rows = &pair.side(version).blocked;
-            let begin = rows.partition_point(|row| row.site < site);
-            let end = rows.partition_point(|row| row.site <= site);
-            Cells::of(&plan.arms[version as usize], &rows[begin..end])
+            let rows = pair.side(version).blocked.get(&site).map_or(&[][..], Vec::as_slice);
+            Cells::of(&plan.arms[version as usize], rows)
         });
         let over = |divisor: fn(&Arm) -> f64| [0, 1].map(|v: usize| ratio(cells[v].total, divisor(&plan.arms[v])));
         let (rates, shares) = (over(|arm| arm.total), over(|arm| arm.running));
@@ -130,13 +179,13 @@ impl<'a> Lock<'a> {
     pub fn estimate(&self, replicates: &Replicates, min_share: f64) -> Estimate {
         let floor = self.floor(min_share);
         let log_ratio = ((self.rates[1] + floor) / (self.rates[0] + floor)).ln();
-        let drawn = |draw: &Draw| {
-            let rate = |version: usize| {
-                self.cells[version].drawn(&draw.hosts[version], &draw.blocks[version]) / draw.exposure[version]
-            };
-            ((rate(1) + floor) / (rate(0) + floor)).ln()
-        };
-        let logs: Vec<f64> = replicates.draws.iter().map(drawn).collect();
+        let mut logs: Vec<f64> = Vec::with_capacity(replicates.count);
+        for group in &replicates.groups {
+            let drawn = [0, 1].map(|v: usize| self.cells[v].drawn(&group.hosts[v], &group.blocks[v]));
+            let rate = |version: usize, lane: usize| drawn[version][lane] / group.exposure[version][lane];
+            let lanes = LANES.min(replicates.count - logs.len());
+            logs.extend((0..lanes).map(|lane| ((rate(1, lane) + floor) / (rate(0, lane) + floor)).ln()));
+        }
         let [hosts, blocks] = self.parts(floor);
         let of_blocks: f64 = blocks.iter().map(|part| part.variance).sum();
         let all = variance_of(&logs);

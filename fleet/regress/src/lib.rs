@@ -1,8 +1,8 @@
 //! Regressions: which locks block threads longer in a newer version of a service, and which
 //! changes could have been seen.
 //!
-//! Input is what versions did on hosts, hour by hour ([`PairBuilder`]); where it comes from is
-//! somebody else's business. [`compare`] then answers for all services in one call:
+//! Input is what versions did on hosts, hour by hour ([`PairBuilder`]), or what JVMs did minute by minute, which is
+//! added up here ([`Minutes`]); where it comes from is somebody else's business. [`compare`] then answers for all services in one call:
 //!
 //! 1. **What is compared with what** ([`design`]). The unit is an operation where both versions
 //!    record operations, else a second of running time. Versions that ran at the same time are
@@ -34,9 +34,11 @@ pub mod compare;
 pub mod design;
 mod discover;
 mod estimate;
+mod minutes;
 mod resample;
 mod rows;
 
 pub use compare::{compare, estimate, judge, Change, Compared, Estimated, Options, Outcome, Tested};
 pub use design::{Design, Matched, Timing, Unit, Unusable};
+pub use minutes::{Hosts, Minutes};
 pub use rows::{Pair, PairBuilder, Version};

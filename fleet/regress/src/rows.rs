@@ -16,31 +16,54 @@ impl Version {
     pub(crate) const BOTH: [Version; 2] = [Version::Old, Version::New];
 }
 
-/// What ran on a host in a slot.
+/// A host and a slot as one number, in the order of hosts and then of minutes: what rows are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Load {
+pub(crate) struct At(u64);
+
+/// Bits of the minute: enough for two million years.
+const MINUTE_BITS: u32 = 40;
+
+impl At {
+    pub fn new(host: usize, minute: u64) -> At {
+        At(((host as u64) << MINUTE_BITS) | minute.min((1 << MINUTE_BITS) - 1))
+    }
+
     /// Index in [`Pair::hosts`].
-    pub host: usize,
+    pub fn host(self) -> usize {
+        (self.0 >> MINUTE_BITS) as usize
+    }
+
     /// When the slot begins, in minutes since the Unix epoch.
-    pub minute: u64,
+    pub fn minute(self) -> u64 {
+        self.0 & ((1 << MINUTE_BITS) - 1)
+    }
+
+    fn moved(self, places: &[usize]) -> At {
+        At::new(places[self.host()], self.minute())
+    }
+}
+
+/// What ran on a host in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub at: At,
     pub running_ns: u64,
     pub operations: u64,
 }
 
-/// Blocked time on a lock, on a host, in a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Time that threads were blocked on a lock on a host in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Blocked {
-    pub site: i64,
-    pub host: usize,
-    pub minute: u64,
+    pub at: At,
     pub blocked_ns: u64,
 }
 
-/// What one version did; rows in order, each key once.
+/// What one version did; once it is in order, each key is there once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     pub load: Vec<Load>,
-    pub blocked: Vec<Blocked>,
+    /// By lock.
+    pub blocked: BTreeMap<i64, Vec<Blocked>>,
 }
 
 /// Two versions of a service.
@@ -68,11 +91,11 @@ impl Pair {
         for side in &self.sides {
             let mut sums: Vec<[u128; 3]> = vec![[0; 3]; self.hosts.len()];
             for load in &side.load {
-                sums[load.host][0] += u128::from(load.running_ns);
-                sums[load.host][1] += u128::from(load.operations);
+                sums[load.at.host()][0] += u128::from(load.running_ns);
+                sums[load.at.host()][1] += u128::from(load.operations);
             }
-            for blocked in &side.blocked {
-                sums[blocked.host][2] += u128::from(blocked.blocked_ns);
+            for blocked in side.blocked.values().flatten() {
+                sums[blocked.at.host()][2] += u128::from(blocked.blocked_ns);
             }
             for (host, sums) in self.hosts.iter().zip(sums) {
                 hash = sums.iter().fold(hash.name(host), |hash, sum| hash.name(&sum.to_string()));
@@ -94,13 +117,14 @@ impl PairBuilder {
     /// What ran on a host in the slot that begins in this minute since the Unix epoch.
     pub fn load(&mut self, version: Version, host: &str, minute: u64, running_ns: u64, operations: u64) {
         let host = self.host(host);
-        self.sides[version as usize].load.push(Load { host, minute, running_ns, operations });
+        self.sides[version as usize].load.push(Load { at: At::new(host, minute), running_ns, operations });
     }
 
     /// Time that threads were blocked on a lock there.
     pub fn blocked(&mut self, version: Version, host: &str, minute: u64, site: i64, blocked_ns: u64) {
         let host = self.host(host);
-        self.sides[version as usize].blocked.push(Blocked { site, host, minute, blocked_ns });
+        let rows = self.sides[version as usize].blocked.entry(site).or_default();
+        rows.push(Blocked { at: At::new(host, minute), blocked_ns });
     }
 
     fn host(&mut self, name: &str) -> usize {
@@ -119,40 +143,55 @@ impl PairBuilder {
     pub fn finish(self, service: &str, old_version: &str, new_version: &str) -> Pair {
         let mut places = vec![0; self.hosts.len()];
         self.hosts.values().enumerate().for_each(|(place, number)| places[*number] = place);
-        let sides = self.sides.map(|side| side.in_order(&places));
-        let (old_version, new_version) = (old_version.to_owned(), new_version.to_owned());
-        Pair { service: service.to_owned(), old_version, new_version, hosts: self.hosts.into_keys().collect(), sides }
+        let hosts = self.hosts.into_keys().collect();
+        Pair::of([service, old_version, new_version], hosts, self.sides, &places)
+    }
+}
+
+impl Pair {
+    /// Service and versions, the hosts in order, and rows whose hosts have these places there.
+    pub(crate) fn of(names: [&str; 3], hosts: Vec<String>, sides: [Side; 2], places: &[usize]) -> Pair {
+        let [service, old_version, new_version] = names.map(str::to_owned);
+        Pair { service, old_version, new_version, hosts, sides: sides.map(|side| side.in_order(places)) }
     }
 }
 
 impl Side {
     /// Sorts rows by the places of their hosts, adds up those of one key, and leaves out blocked time without load.
     fn in_order(mut self, places: &[usize]) -> Side {
-        self.load.iter_mut().for_each(|row| row.host = places[row.host]);
-        self.blocked.iter_mut().for_each(|row| row.host = places[row.host]);
-        self.load.sort_unstable();
-        self.blocked.sort_unstable();
+        self.load.iter_mut().for_each(|row| row.at = row.at.moved(places));
+        self.load.sort_unstable_by_key(|row| row.at);
         self.load.dedup_by(|row, kept| {
-            let is_same = (row.host, row.minute) == (kept.host, kept.minute);
+            let is_same = row.at == kept.at;
             if is_same {
                 kept.running_ns = kept.running_ns.saturating_add(row.running_ns);
                 kept.operations = kept.operations.saturating_add(row.operations);
             }
             is_same
         });
-        self.blocked.dedup_by(|row, kept| {
-            let is_same = (row.site, row.host, row.minute) == (kept.site, kept.host, kept.minute);
-            if is_same {
-                kept.blocked_ns = kept.blocked_ns.saturating_add(row.blocked_ns);
-            }
-            is_same
-        });
-        let load = &self.load;
-        let has_load =
-            |row: &Blocked| load.binary_search_by_key(&(row.host, row.minute), |load| (load.host, load.minute)).is_ok();
-        self.blocked.retain(has_load);
+        self.blocked.values_mut().for_each(|rows| in_order(rows, &self.load, places));
+        self.blocked.retain(|_, rows| !rows.is_empty());
         self
     }
+}
+
+/// The same for the blocked time of a lock.
+fn in_order(rows: &mut Vec<Blocked>, load: &[Load], places: &[usize]) {
+    rows.iter_mut().for_each(|row| row.at = row.at.moved(places));
+    rows.sort_unstable_by_key(|row| row.at);
+    rows.dedup_by(|row, kept| {
+        let is_same = row.at == kept.at;
+        if is_same {
+            kept.blocked_ns = kept.blocked_ns.saturating_add(row.blocked_ns);
+        }
+        is_same
+    });
+    // Both are in order.
+    let mut load = load.iter().map(|load| load.at).peekable();
+    rows.retain(|row| {
+        while load.next_if(|at| *at < row.at).is_some() {}
+        load.peek() == Some(&row.at)
+    });
 }
 
 #[cfg(test)]
@@ -176,7 +215,7 @@ mod tests {
         assert_eq!((one.hash(), format!("{one:?}")), (other.hash(), format!("{other:?}")));
         let side = one.side(Version::New);
         assert_eq!(side.load.iter().map(|row| row.running_ns).collect::<Vec<_>>(), [7, 1, 8]);
-        assert_eq!(side.blocked.iter().map(|row| row.blocked_ns).collect::<Vec<_>>(), [7, 1, 8]);
+        assert_eq!(side.blocked[&9].iter().map(|row| row.blocked_ns).collect::<Vec<_>>(), [7, 1, 8]);
         let mut changed = one.clone();
         changed.sides[1].load[0].running_ns += 1;
         assert_ne!(changed.hash(), one.hash());
