@@ -1,6 +1,7 @@
 //! `fleet regressions`: which locks block threads longer in a newer version. The statistics are in
 //! `headway-regress`; here rows are read and answers are printed. Both engines do it, see [`engine::Engine`].
 
+mod embedded;
 pub mod engine;
 mod read;
 pub mod spark;
@@ -15,7 +16,7 @@ use headway_regress::{judge, Compared, Design, Options, Outcome, Tested, Unusabl
 use headway_store::Store;
 use read::{Chosen, Reader};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the call is about, and what it found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -153,12 +154,15 @@ async fn named(
 ) -> Result<Regressed, Failure> {
     let sites = outcome.services.iter().flat_map(|service| &service.locks).map(|lock| lock.site_id).collect();
     let names = reader.names(&sites).await?;
-    let mut services = Vec::new();
-    for (pair, compared) in pairs.iter().zip(outcome.services) {
+    let mut stacks = Vec::new();
+    for (pair, compared) in pairs.iter().zip(&outcome.services) {
         let regressed = compared.locks.iter().filter(|lock| lock.is_regression()).map(|lock| lock.site_id).collect();
-        let stacks = reader.stacks(pair, &regressed).await?;
-        services.push(service(compared, &names, &stacks));
+        stacks.push(reader.stacks(pair, &regressed).await?);
     }
+    let of_locks: BTreeSet<i64> = stacks.iter().flat_map(BTreeMap::values).flatten().flatten().copied().collect();
+    let frames = reader.frames(&of_locks).await?;
+    let services = outcome.services.into_iter().zip(&stacks);
+    let services = services.map(|(compared, stacks)| service(compared, &names, stacks, &frames)).collect();
     Ok(Regressed {
         false_discovery_rate: options.false_discoveries,
         min_effect: options.min_effect,
@@ -173,11 +177,14 @@ async fn named(
 fn service(
     compared: Compared,
     names: &BTreeMap<i64, [String; 3]>,
-    stacks: &BTreeMap<i64, [Vec<String>; 2]>,
+    stacks: &BTreeMap<i64, [Option<i64>; 2]>,
+    frames: &BTreeMap<i64, Vec<String>>,
 ) -> Service {
     let lock = |tested: Tested| {
         let [lock, class, kind] = names.get(&tested.site_id).cloned().unwrap_or_default();
-        let [waiter_stack, owner_stack] = stacks.get(&tested.site_id).cloned().unwrap_or_default();
+        let stacks = stacks.get(&tested.site_id).copied().unwrap_or_default();
+        let [waiter_stack, owner_stack] =
+            stacks.map(|stack| stack.and_then(|stack| frames.get(&stack)).cloned().unwrap_or_default());
         Lock { lock, class, kind, tested, waiter_stack, owner_stack }
     };
     Service {

@@ -86,9 +86,7 @@ impl Hour<'_> {
 }
 
 /// A shop whose version 2 is blocked longer, and a mall where nothing changed, both on four hosts.
-fn fleet(shop_percent: u64) -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let place = folder.path().join("rows").to_str().expect("UTF-8").to_owned();
+fn hours(shop_percent: u64) -> Vec<Hour<'static>> {
     let mut hours = Vec::new();
     for host in 0..4 {
         for (hour, version, percent) in [(0, "1", 100), (24, "2", shop_percent)] {
@@ -97,6 +95,13 @@ fn fleet(shop_percent: u64) -> (tempfile::TempDir, String) {
         }
         hours.push(Hour { service: "bank", version: "o'1", environment: "production", host, hour: 0, percent: 100 });
     }
+    hours
+}
+
+fn fleet(shop_percent: u64) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("rows").to_str().expect("UTF-8").to_owned();
+    let hours = hours(shop_percent);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         let store = Store::open_or_make(&place).await.expect("a store");
@@ -160,6 +165,38 @@ fn pipelines_get_json_and_an_exit_code() {
     let reversed = regressions(&place, &["--service", "shop", "--old", "2", "--new", "1", "--fail"]);
     assert_eq!(reversed.code, Some(0), "{}{}", reversed.stdout, reversed.stderr);
     assert!(reversed.stdout.contains("IMPROVEMENTS"), "{}", reversed.stdout);
+}
+
+#[test]
+fn rows_that_arrive_after_a_compaction_count() {
+    let (_folder, place) = fleet(150);
+    let words = ["--json", "--min-share", "0"];
+    let expected = regressions(&place, &words);
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    let folder = tempfile::tempdir().expect("a folder");
+    let late = folder.path().join("rows").to_str().expect("UTF-8").to_owned();
+    let compact = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway-fleet"));
+        let output = command.args(["fleet", "compact", "--store", &late]).output().expect("it starts");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    // A third of the hours arrives late: of both versions, and of each service.
+    for is_late in [false, true] {
+        runtime.block_on(async {
+            let store = Store::open_or_make(&late).await.expect("a store");
+            for (_, hour) in hours(150).iter().enumerate().filter(|(number, _)| (number % 3 == 1) == is_late) {
+                store.deliver(&hour.rolled()).await.expect("a delivery");
+            }
+        });
+        if !is_late {
+            compact();
+            assert_ne!(regressions(&late, &words).stdout, expected.stdout);
+        }
+    }
+    assert_eq!(regressions(&late, &words).stdout, expected.stdout);
+    compact();
+    assert_eq!(regressions(&late, &words).stdout, expected.stdout);
 }
 
 #[test]

@@ -5,13 +5,13 @@ use crate::arguments::Search;
 use crate::failure::Failure;
 use crate::views::Dialect;
 use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::buffer::ScalarBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
-use headway_regress::{Pair, PairBuilder, Version};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-const MINUTE_US: i64 = 60_000_000;
-const HOUR_US: i64 = 60 * MINUTE_US;
+const HOUR_US: i64 = 3_600_000_000;
 const DAY_US: i64 = 24 * HOUR_US;
 /// Versions that both have more than this are read hour by hour, else minute by minute.
 const MANY_HOURS: i64 = 6;
@@ -54,18 +54,6 @@ pub struct Scope {
     pub condition: String,
 }
 
-impl Scope {
-    /// Two versions of one service, whose minutes are then found by their files.
-    fn of(versions: &Versions, dialect: Dialect) -> Scope {
-        Scope {
-            keys: "l.version".into(),
-            join: String::new(),
-            slot: format!("date_trunc('{}', l.ts)", versions.slot()),
-            condition: versions.condition(dialect),
-        }
-    }
-}
-
 /// What is compared.
 #[derive(Debug)]
 pub struct Chosen {
@@ -97,7 +85,10 @@ impl Reader<'_> {
     /// and the one that appeared before it.
     pub async fn choose(&self, asked: &Search) -> Result<Chosen, Failure> {
         let query = format!(
-            "SELECT l.service, l.version, min(l.ts) AS first_ts, max(l.ts) AS last_ts FROM load_minute l JOIN {} j ON j.jvm_id = l.jvm_id
+            "SELECT l.service, l.version, min(l.first_ts) AS first_ts, max(l.last_ts) AS last_ts
+             FROM (SELECT service, version, jvm_id, min(ts) AS first_ts, max(ts) AS last_ts
+                   FROM load_minute GROUP BY service, version, jvm_id) l
+             JOIN {} j ON j.jvm_id = l.jvm_id
              GROUP BY l.service, l.version",
             self.hosts()
         );
@@ -115,6 +106,31 @@ impl Reader<'_> {
         }
         services.retain(|name, _| asked.service.as_ref().is_none_or(|service| service == name));
         choose(services, asked)
+    }
+
+    /// The JVMs that count, with the names of their hosts.
+    pub async fn hosts_of_jvms(&self) -> Result<Vec<(i64, String)>, Failure> {
+        let mut hosts = Vec::new();
+        for batch in self.ask(&self.hosts()).await? {
+            hosts.extend(numbers(&batch, 0)?.into_iter().zip(texts(&batch, 1)?));
+        }
+        Ok(hosts)
+    }
+
+    /// Running time and operations of two versions, a row for each JVM and minute; JVMs that do not count are among
+    /// them.
+    pub fn load_minutes(&self, versions: &Versions) -> String {
+        self.minutes("load_minute", "l.running_ns, l.operations", versions)
+    }
+
+    /// Their blocked time, likewise, by lock.
+    pub fn blocked_minutes(&self, versions: &Versions) -> String {
+        self.minutes("lock_minute", "l.site_id, l.blocked_ns", versions)
+    }
+
+    fn minutes(&self, table: &str, values: &str, versions: &Versions) -> String {
+        let (new, condition) = (self.dialect().text(&versions.new.version), versions.condition(self.dialect()));
+        format!("SELECT l.version = {new} AS is_new, l.jvm_id, l.ts, {values} FROM {table} l WHERE {condition}")
     }
 
     /// Sums of running time and operations, a row for each key of the scope, host and slot.
@@ -139,27 +155,6 @@ impl Reader<'_> {
         )
     }
 
-    /// What two versions did.
-    pub async fn rows(&self, versions: &Versions) -> Result<Pair, Failure> {
-        let scope = Scope::of(versions, self.dialect());
-        let mut pair = PairBuilder::default();
-        for batch in self.ask(&self.load(&scope)).await? {
-            let (of, hosts, slots) = (versions.of(&batch)?, texts(&batch, 1)?, times(&batch, 2)?);
-            let (running, operations) = (numbers(&batch, 3)?, numbers(&batch, 4)?);
-            for row in 0..batch.num_rows() {
-                pair.load(of[row], &hosts[row], minute(slots[row]), count(running[row]), count(operations[row]));
-            }
-        }
-        for batch in self.ask(&self.blocked(&scope)).await? {
-            let (of, hosts, slots) = (versions.of(&batch)?, texts(&batch, 1)?, times(&batch, 2)?);
-            let (sites, blocked) = (numbers(&batch, 3)?, numbers(&batch, 4)?);
-            for row in 0..batch.num_rows() {
-                pair.blocked(of[row], &hosts[row], minute(slots[row]), sites[row], count(blocked[row]));
-            }
-        }
-        Ok(pair.finish(&versions.service, &versions.old.version, &versions.new.version))
-    }
-
     /// Name, class and kind of locks.
     pub async fn names(&self, sites: &BTreeSet<i64>) -> Result<BTreeMap<i64, [String; 3]>, Failure> {
         let mut names = BTreeMap::new();
@@ -182,49 +177,62 @@ impl Reader<'_> {
         &self,
         versions: &Versions,
         sites: &BTreeSet<i64>,
-    ) -> Result<BTreeMap<i64, [Vec<String>; 2]>, Failure> {
-        let mut stacks: BTreeMap<i64, [Vec<String>; 2]> = BTreeMap::new();
+    ) -> Result<BTreeMap<i64, [Option<i64>; 2]>, Failure> {
+        let mut stacks: BTreeMap<i64, [Option<i64>; 2]> = BTreeMap::new();
         if sites.is_empty() {
             return Ok(stacks);
         }
-        for (place, column) in ["waiter_stack", "owner_stack"].into_iter().enumerate() {
-            for (site, frames) in self.top_stacks(versions, sites, column).await? {
-                stacks.entry(site).or_default()[place] = frames;
-            }
-        }
-        Ok(stacks)
-    }
-
-    async fn top_stacks(
-        &self,
-        versions: &Versions,
-        sites: &BTreeSet<i64>,
-        column: &str,
-    ) -> Result<Vec<(i64, Vec<String>)>, Failure> {
         let query = format!(
-            "WITH sums AS (
-               SELECT l.site_id, l.{column} AS stack_id, sum(l.blocked_ns) AS ns
-               FROM lock_minute l JOIN {} j ON j.jvm_id = l.jvm_id
-               WHERE {} AND l.version = {} AND l.site_id IN ({}) AND l.{column} IS NOT NULL
-               GROUP BY l.site_id, l.{column}),
-             ranked AS (
-               SELECT site_id, stack_id, row_number() OVER (PARTITION BY site_id ORDER BY ns DESC, stack_id) AS place
-               FROM sums)
-             SELECT r.site_id, k.frames FROM ranked r JOIN stack k ON k.stack_id = r.stack_id WHERE r.place = 1",
+            "SELECT l.site_id, l.waiter_stack, l.owner_stack, sum(l.blocked_ns) AS ns
+             FROM lock_minute l JOIN {} j ON j.jvm_id = l.jvm_id
+             WHERE {} AND l.version = {} AND l.site_id IN ({})
+             GROUP BY l.site_id, l.waiter_stack, l.owner_stack",
             self.hosts(),
             versions.condition(self.dialect()),
             self.dialect().text(&versions.new.version),
             listed(sites),
         );
-        let mut top = Vec::new();
+        // By lock and stack, of waiters and of owners.
+        let mut sums: [BTreeMap<(i64, i64), i64>; 2] = Default::default();
+        for batch in self.ask(&query).await? {
+            let (ids, blocked) = (numbers(&batch, 0)?, numbers(&batch, 3)?);
+            for (place, sums) in sums.iter_mut().enumerate() {
+                for (row, stack) in maybe_numbers(&batch, 1 + place)?.into_iter().enumerate() {
+                    if let Some(stack) = stack {
+                        let sum = sums.entry((ids[row], stack)).or_default();
+                        *sum = sum.saturating_add(blocked[row]);
+                    }
+                }
+            }
+        }
+        for (place, sums) in sums.into_iter().enumerate() {
+            let mut longest: BTreeMap<i64, (i64, Reverse<i64>)> = BTreeMap::new();
+            for ((site, stack), ns) in sums {
+                let this = (ns, Reverse(stack));
+                longest.entry(site).and_modify(|longest| *longest = this.max(*longest)).or_insert(this);
+            }
+            for (site, (_, Reverse(stack))) in longest {
+                stacks.entry(site).or_default()[place] = Some(stack);
+            }
+        }
+        Ok(stacks)
+    }
+
+    /// The frames of stacks.
+    pub async fn frames(&self, stacks: &BTreeSet<i64>) -> Result<BTreeMap<i64, Vec<String>>, Failure> {
+        let mut of_stacks = BTreeMap::new();
+        if stacks.is_empty() {
+            return Ok(of_stacks);
+        }
+        let query = format!("SELECT stack_id, frames FROM stack WHERE stack_id IN ({})", listed(stacks));
         for batch in self.ask(&query).await? {
             let ids = numbers(&batch, 0)?;
             let frames = batch.column(1).as_list_opt::<i32>().ok_or_else(|| unexpected(&batch, 1))?;
             for (row, id) in ids.into_iter().enumerate() {
-                top.push((id, texts_of(&frames.value(row))?));
+                of_stacks.insert(id, texts_of(&frames.value(row))?);
             }
         }
-        Ok(top)
+        Ok(of_stacks)
     }
 }
 
@@ -290,7 +298,7 @@ impl Versions {
     }
 
     /// Which rows are read.
-    fn condition(&self, dialect: Dialect) -> String {
+    pub fn condition(&self, dialect: Dialect) -> String {
         format!(
             "l.service = {} AND l.version IN ({}, {}) AND l.ts >= {} AND l.ts < {}",
             dialect.text(&self.service),
@@ -310,24 +318,17 @@ impl Versions {
         }
     }
 
-    /// Which version each row of a batch is of; the first column says it.
-    fn of(&self, batch: &RecordBatch) -> Result<Vec<Version>, Failure> {
-        let version = |name: &String| if *name == self.new.version { Version::New } else { Version::Old };
-        Ok(texts(batch, 0)?.iter().map(version).collect())
+    /// The same in minutes.
+    pub fn slot_minutes(&self) -> u64 {
+        match self.slot() {
+            "hour" => 60,
+            _ => 1,
+        }
     }
 }
 
 fn listed(ids: &BTreeSet<i64>) -> String {
     ids.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn minute(us: i64) -> u64 {
-    count(us / MINUTE_US)
-}
-
-/// Sums and times in the store are never negative.
-fn count(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 pub fn texts(batch: &RecordBatch, column: usize) -> Result<Vec<String>, Failure> {
@@ -340,12 +341,25 @@ fn texts_of(array: &dyn Array) -> Result<Vec<String>, Failure> {
     Ok(array.as_string::<i32>().iter().map(|text| text.unwrap_or_default().to_owned()).collect())
 }
 
-fn numbers(batch: &RecordBatch, column: usize) -> Result<Vec<i64>, Failure> {
-    let array = batch.column(column).as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(batch, column))?;
-    Ok(array.iter().map(Option::unwrap_or_default).collect())
+pub fn numbers(batch: &RecordBatch, column: usize) -> Result<Vec<i64>, Failure> {
+    Ok(maybe_numbers(batch, column)?.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-fn times(batch: &RecordBatch, column: usize) -> Result<Vec<i64>, Failure> {
+fn maybe_numbers(batch: &RecordBatch, column: usize) -> Result<Vec<Option<i64>>, Failure> {
+    let array = batch.column(column).as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(batch, column))?;
+    Ok(array.iter().collect())
+}
+
+/// Numbers, or times in microseconds, of a column in which every row has one.
+pub fn values(batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<i64>, Failure> {
+    let array = batch.column(column);
+    let numbers = array.as_primitive_opt::<Int64Type>().map(|array| array.values().clone());
+    let times = || array.as_primitive_opt::<TimestampMicrosecondType>().map(|array| array.values().clone());
+    let values = numbers.or_else(times).filter(|_| array.null_count() == 0);
+    values.ok_or_else(|| unexpected(batch, column))
+}
+
+pub fn times(batch: &RecordBatch, column: usize) -> Result<Vec<i64>, Failure> {
     let array = batch.column(column).as_primitive_opt::<TimestampMicrosecondType>();
     Ok(array.ok_or_else(|| unexpected(batch, column))?.iter().map(Option::unwrap_or_default).collect())
 }
