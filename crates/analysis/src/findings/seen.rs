@@ -255,10 +255,11 @@ impl Doings {
     pub fn too_few(&self, who: &str) -> Option<String> {
         let (samples, were) = (count(self.samples, "sample"), if self.samples == 1 { "was" } else { "were" });
         (self.samples > 0 && !self.suffice()).then(|| {
-            let covered = percent(self.covered());
+            // A sample stands for the time since the one before, which may be more than others were blocked for.
+            let covered = Some(self.covered()).filter(|covered| *covered < 1.0);
+            let of_time = covered.map(|covered| format!(" ({} of the time)", percent(covered))).unwrap_or_default();
             format!(
-                "While {who} blocked others, only {samples} of it {were} taken ({covered} of the time): too few to say what \
-                 it did."
+                "While {who} blocked others, only {samples} of it {were} taken{of_time}: too few to say what it did."
             )
         })
     }
@@ -524,6 +525,9 @@ mod tests {
             "While `A.serve` blocked others, only 9 samples of it were taken (5.0 % of the time): too few to say what \
                     it did.";
         assert_eq!(doings.too_few("`A.serve`").unwrap(), said);
+        let one = Doings { waiting_for: 60, samples: 1, ns: 80, ..Doings::default() };
+        let said = "While `A.serve` blocked others, only 1 sample of it was taken: too few to say what it did.";
+        assert_eq!(one.too_few("`A.serve`").unwrap(), said);
         doings.samples = 20;
         let text = doings.text("`A.serve`").unwrap();
         assert_eq!(
