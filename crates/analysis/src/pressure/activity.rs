@@ -198,13 +198,15 @@ impl Activities {
 
     pub fn enters(&mut self, e: &MonitorEnter, spent: &mut impl Spent) {
         let Some(thread) = self.thread(e.thread) else { return };
-        match thread.early.take() {
+        match thread.early {
             Some(Early { lock, end, is_added }) if lock == e.lock && e.time < end => {
+                thread.early = None;
                 if !is_added {
                     spent.fails(lock);
                     spent.acquired(thread.role, lock, e.chain, (e.time, end), true);
                 }
             }
+            _ if thread.is_over(e.time) => {}
             _ => {
                 thread.commit(spent);
                 thread.runs(e.time);
@@ -239,7 +241,7 @@ impl Activities {
     }
 
     pub fn waits(&mut self, e: &MonitorWait, spent: &mut impl Spent) {
-        let Some(thread) = self.thread(e.thread) else { return };
+        let Some(thread) = self.thread(e.thread).filter(|thread| !thread.is_over(e.time)) else { return };
         thread.commit(spent);
         thread.latest = e.time;
         thread.notifies.retain(|(time, _)| *time >= e.time);
@@ -295,7 +297,7 @@ impl Activities {
     }
 
     pub fn parks(&mut self, e: &ParkBegin, acquires: bool, spent: &mut impl Spent) {
-        let Some(thread) = self.thread(e.thread) else { return };
+        let Some(thread) = self.thread(e.thread).filter(|thread| !thread.is_over(e.time)) else { return };
         thread.acts(e.time, spent);
         thread.doing = match acquires {
             true => Doing::Acquiring { lock: e.blocker, chain: e.chain, since: e.time, in_monitor: false },
@@ -407,6 +409,12 @@ impl Activities {
 }
 
 impl Activity {
+    /// True if what began at this time is over: the thread did something later, and does nothing while it is blocked or
+    /// waits. A virtual thread may go on with another carrier, whose events can come first.
+    fn is_over(&self, began: TimeNs) -> bool {
+        self.role == Role::Virtual && began < self.latest
+    }
+
     /// The first notify that ends the wait it is in.
     fn notified(&self) -> Option<TimeNs> {
         let (lock, since) = match self.doing {

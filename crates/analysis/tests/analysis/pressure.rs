@@ -495,6 +495,29 @@ fn a_virtual_thread_whose_end_comes_before_its_begin_is_not_blocked_on() {
     }
 }
 
+/// The events of one carrier can all come before those of the other.
+#[test]
+fn what_began_before_a_later_event_of_a_virtual_thread_is_over() {
+    let thread = ThreadId(3);
+    let mut turns = Turns::new(1);
+    turns.events.push(Event::Thread(ThreadDef { id: thread, is_virtual: true, ..ThreadDef::default() }));
+    for turn in 0..2 {
+        turns.turn(1, 3, turn * 400 * MS, (turn * 400 + 100) * MS);
+    }
+    // The first begin comes last, behind the whole second contention.
+    let first = turns.events.iter().position(|event| matches!(event, Event::MonitorEnter(_))).expect("a begin");
+    let begin = turns.events.remove(first);
+    turns.events.push(begin);
+    // So does the begin of a park for a lock, whose end is there.
+    let (blocker, start, time) = (LockId(77), TimeNs(START + 590 * MS), TimeNs(START + 600 * MS));
+    turns.events.push(story::lock(77, "java.util.concurrent.locks.ReentrantLock$NonfairSync", 77, "Till.lock"));
+    turns.events.push(Event::Park(Park { time, start, thread, blocker, ..Park::default() }));
+    turns.events.push(Event::ParkBegin(ParkBegin { time: start, thread, blocker, ..ParkBegin::default() }));
+    let report = measured(&turns.until(1000 * MS), options(1000 * MS));
+    assert_eq!(lock(&report, "Shop.lock").acquiring_ns, 200 * MS);
+    assert_eq!(lock(&report, "Till.lock").acquiring_ns, 10 * MS);
+}
+
 #[test]
 fn recorded_windows_give_the_figures_where_events_are_missing() {
     let mut turns = Turns::new(2);
