@@ -346,7 +346,7 @@ impl Analysis {
     /// Waits by `Object.wait` that stand for others where waits are sampled.
     fn take_seen_waits(&mut self) {
         for wait in self.waits.take_seen() {
-            self.sampled.wait(&wait);
+            self.sampled.wait(&wait, |thread| self.names.is_virtual(thread));
         }
     }
 
@@ -401,7 +401,7 @@ impl Analysis {
         if !is_idle {
             self.unmounted.waits(thread, (blocker, chain), start, end);
         }
-        if self.names.thread(thread).is_some_and(|def| def.is_virtual) {
+        if self.names.is_virtual(thread) {
             if is_idle {
                 self.unmounted.rests(thread, chain, start, end);
             }
@@ -440,7 +440,7 @@ impl Analysis {
         let mut waits = self.replays.parks.take_waits();
         for wait in waits.drain(..) {
             also.park_wait(&wait);
-            self.sampled.wait(&wait);
+            self.sampled.wait(&wait, |thread| self.names.is_virtual(thread));
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
             if is_service {
                 continue;
@@ -560,7 +560,7 @@ impl Analysis {
 
     /// True if some of the threads are virtual: sums of blocked time contain theirs, the ledger does not know when they lived.
     pub(crate) fn has_virtual_threads(&self) -> bool {
-        self.threads.ids().any(|thread| self.names.thread(thread).is_some_and(|def| def.is_virtual))
+        self.threads.ids().any(|thread| self.names.is_virtual(thread))
     }
 
     /// From the events of acquisitions, or where the recording has none, from
@@ -710,7 +710,8 @@ impl ContentionSink for Collector<'_> {
             return self.conditional(contention);
         }
         self.also.contention(contention);
-        self.sampled.contention(contention);
+        let names = &*self.names;
+        self.sampled.contention(contention, |thread| names.is_virtual(thread));
         if let Some(pressure) = &mut self.pressure {
             pressure.contention(contention);
         }

@@ -79,7 +79,7 @@ impl Aggregate {
 
     fn add_sum_to_lock(&mut self, sum: &Sum, SumPart { ns, count, .. }: SumPart, side: u32, names: &Names) {
         let longest = sum.mean_ns.min(ns);
-        let in_virtual = match names.thread(sum.thread).is_some_and(|def| def.is_virtual) {
+        let in_virtual = match names.is_virtual(sum.thread) {
             true => ns,
             false => 0,
         };

@@ -96,7 +96,7 @@ fn part_of_active(
     let (mut all, mut in_virtual) = (0_u64, 0_u64);
     for (thread, weight) in waiters {
         all += weight;
-        in_virtual += if names.thread(thread).is_some_and(|def| def.is_virtual) { weight } else { 0 };
+        in_virtual += if names.is_virtual(thread) { weight } else { 0 };
     }
     (active_ns > 0 && in_virtual.saturating_mul(2) <= all).then(|| share(waited_ns, active_ns).min(1.0))
 }
@@ -110,7 +110,7 @@ fn lives_of(
 ) -> u64 {
     let (mut platform, mut in_virtual) = (0_u64, 0_u64);
     for id in ids {
-        match names.thread(id).is_some_and(|def| def.is_virtual) {
+        match names.is_virtual(id) {
             true => in_virtual += threads.life_ns(id, range),
             false => platform += threads.life_ns(id, range),
         }

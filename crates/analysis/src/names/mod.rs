@@ -104,6 +104,11 @@ impl Names {
         self.dictionary.lock(id)
     }
 
+    /// True for a thread that is known to be virtual.
+    pub fn is_virtual(&self, id: ThreadId) -> bool {
+        self.thread(id).is_some_and(|def| def.is_virtual)
+    }
+
     /// See [`ThreadDef::is_carrier`].
     pub fn is_carrier(&self, id: ThreadId) -> bool {
         self.thread(id).is_some_and(ThreadDef::is_carrier)

@@ -10,8 +10,9 @@
 //!
 //! Sums are shared out once a second, among what was seen of the same lock; where nothing
 //! was, among what was seen of locks of the same class; and where nothing was either,
-//! later. What is left at the end has no call stack and no owner. How far shares may be
-//! off is in [`draws`].
+//! later. Parks without an object are alike if they are of the same thread, now or before; those
+//! of virtual threads are one sum, and so are alike. What is left at the end has no call stack
+//! and no owner. How far shares may be off is in [`draws`].
 
 mod draws;
 mod schedules;
@@ -141,14 +142,25 @@ impl How {
 struct Key {
     how: How,
     lock: LockId,
-    /// Of parks without an object, the thread: nothing else says that two of them are alike.
+    /// Of parks without an object, the thread: nothing else says that two of them are alike. The sums of
+    /// virtual threads are one.
     of: ThreadId,
 }
 
 impl Key {
-    fn new(how: How, lock: LockId, thread: ThreadId) -> Key {
-        let of = if lock.is_none() { thread } else { ThreadId::NONE };
+    /// `is_virtual` is asked only where that matters.
+    fn new(how: How, lock: LockId, thread: ThreadId, is_virtual: impl Fn(ThreadId) -> bool) -> Key {
+        let of = match () {
+            () if !lock.is_none() => ThreadId::NONE,
+            () if is_virtual(thread) => ThreadId::SOME_VIRTUAL,
+            () => thread,
+        };
         Key { how, lock, of }
+    }
+
+    /// True for parks of virtual threads without an object, which no platform thread's parks are like.
+    fn is_of_virtual(&self) -> bool {
+        self.of == ThreadId::SOME_VIRTUAL
     }
 }
 
@@ -221,19 +233,19 @@ impl Sampled {
         let sampling = self.schedules.all().first().map_or(TimeNs(0), Schedule::from);
         sum.start = self.since.max(sampling).max(born).min(sum.time);
         self.latest_sum = self.latest_sum.max(sum.time);
-        let key = Key::new(how, sum.lock, sum.thread);
+        let key = Key::new(how, sum.lock, sum.thread, |thread| thread == ThreadId::SOME_VIRTUAL);
         self.sums.entry(key).or_default().push(sum);
         None
     }
 
-    /// Takes note of a contention that is over.
-    pub fn contention(&mut self, contention: &Contention<'_>) {
+    /// Takes note of a contention that is over; `is_virtual` says which threads are virtual.
+    pub fn contention(&mut self, contention: &Contention<'_>, is_virtual: impl Fn(ThreadId) -> bool) {
         let end = contention.start + contention.duration;
         if contention.in_flight {
             return;
         }
         let Some((more, schedule, itself)) = self.stands_for(contention.start, end) else { return };
-        let key = Key::new(How::of(contention.kind), contention.lock, contention.thread);
+        let key = Key::new(How::of(contention.kind), contention.lock, contention.thread, is_virtual);
         for slice in contention.slices {
             let seen = Seen {
                 kind: contention.kind,
@@ -250,12 +262,12 @@ impl Sampled {
         }
     }
 
-    /// Takes note of a wait that is over.
-    pub fn wait(&mut self, wait: &ParkWait) {
+    /// Takes note of a wait that is over; `is_virtual` says which threads are virtual.
+    pub fn wait(&mut self, wait: &ParkWait, is_virtual: impl Fn(ThreadId) -> bool) {
         let stands_for = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some());
         let Some((more, _, itself)) = stands_for else { return };
         let how = if wait.synchronizer == Synchronizer::Monitor { How::Waited } else { How::Parked };
-        let key = Key::new(how, wait.blocker, wait.thread);
+        let key = Key::new(how, wait.blocker, wait.thread, is_virtual);
         let seen = Seen {
             kind: Kind::Conditional,
             thread: wait.thread,
@@ -345,16 +357,16 @@ impl Sampled {
         class: impl Fn(LockId) -> Arc<str>,
         shares: &mut Vec<Share>,
     ) -> BTreeMap<Key, Vec<Sum>> {
-        let mut of_class: FxHashMap<(How, Arc<str>), Vec<Seen>> = FxHashMap::default();
+        let mut of_class: FxHashMap<(How, bool, Arc<str>), Vec<Seen>> = FxHashMap::default();
         let mut seen: Vec<_> = self.seen.iter().collect();
         seen.sort_by_key(|(key, _)| **key);
         for (key, seen) in seen {
-            of_class.entry((key.how, class(key.lock))).or_default().extend(seen);
+            of_class.entry((key.how, key.is_of_virtual(), class(key.lock))).or_default().extend(seen);
         }
-        let mut sums: BTreeMap<(How, Arc<str>), Vec<Sum>> = BTreeMap::new();
+        let mut sums: BTreeMap<(How, bool, Arc<str>), Vec<Sum>> = BTreeMap::new();
         let mut unmatched = BTreeMap::new();
         for (key, all) in left {
-            let name = (key.how, class(key.lock));
+            let name = (key.how, key.is_of_virtual(), class(key.lock));
             match of_class.contains_key(&name) {
                 true => sums.entry(name).or_default().extend(all),
                 false => drop(unmatched.insert(key, all)),
@@ -380,9 +392,16 @@ impl Sampled {
         }
     }
 
-    /// What was seen of a thread's parks without an object takes the place of what was seen before.
+    /// What was seen of a thread's parks without an object takes the place of what was seen before. Where there are too
+    /// many threads, most may have ended: all are forgotten.
     fn remember_parks(&mut self) {
-        for (key, seen) in self.seen.iter().filter(|(key, _)| key.how == How::Parked && key.lock.is_none()) {
+        if self.parked.len() >= WAITED.0 {
+            self.parked.clear();
+        }
+        let mut seen: Vec<_> =
+            self.seen.iter().filter(|(key, _)| key.how == How::Parked && key.lock.is_none()).collect();
+        seen.sort_by_key(|(key, _)| **key);
+        for (key, seen) in seen {
             if self.parked.len() < WAITED.0 || self.parked.contains_key(&key.of) {
                 self.parked.insert(key.of, seen.iter().rev().take(WAITED.1).copied().collect());
             }

@@ -29,7 +29,7 @@ fn sum(lock: u64, thread: u64, count: u64, total_ns: u64) -> Sum {
 }
 
 fn seen(sampled: &mut Sampled, lock: u64, thread: u64, chain: u64, weight: f64) {
-    let key = Key::new(How::Blocked, LockId(lock), ThreadId(thread));
+    let key = Key::new(How::Blocked, LockId(lock), ThreadId(thread), |_| false);
     let draw = Draw::by_chance(&Schedule::default(), TimeNs(9_000), 0.5);
     sampled.seen.entry(key).or_default().push(Seen {
         kind: Kind::Monitor,
@@ -101,9 +101,9 @@ fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
 #[test]
 fn waits_of_which_nothing_more_was_seen_are_like_those_before() {
     let mut sampled = sampling();
-    let key = |lock: u64| Key::new(How::Waited, LockId(lock), ThreadId(9));
+    let key = |lock: u64| Key::new(How::Waited, LockId(lock), ThreadId(9), |_| false);
     seen(&mut sampled, 6, 9, 71, 10.0);
-    let before = sampled.seen.remove(&Key::new(How::Blocked, LockId(6), ThreadId(9))).unwrap();
+    let before = sampled.seen.remove(&Key::new(How::Blocked, LockId(6), ThreadId(9), |_| false)).unwrap();
     sampled.seen.insert(key(6), before);
     assert!(sampled.share_out(TimeNs(0), never, class).is_empty());
     for (lock, count) in [(6, 3), (7, 2), (60, 1)] {
@@ -129,7 +129,7 @@ fn parks_without_an_object_are_like_those_of_the_same_thread() {
     };
     let see = |sampled: &mut Sampled, thread: u64, chain, weight| {
         seen(sampled, nothing, thread, chain, weight);
-        let blocked = Key::new(How::Blocked, LockId::NONE, ThreadId(thread));
+        let blocked = Key::new(How::Blocked, LockId::NONE, ThreadId(thread), |_| false);
         let all = sampled.seen.remove(&blocked).unwrap();
         sampled.seen.insert(Key { how: How::Parked, ..blocked }, all);
     };
@@ -146,6 +146,31 @@ fn parks_without_an_object_are_like_those_of_the_same_thread() {
     see(&mut sampled, 2, 72, 100.0);
     let shares = sampled.share_out(TimeNs(0), never, class);
     assert_eq!(by_chain(&shares), [(71, 500, 5), (72, 500, 5)]);
+}
+
+/// The sums of virtual threads name no thread; those that were recorded do.
+#[test]
+fn parks_of_virtual_threads_without_an_object_are_not_like_those_of_platform_threads() {
+    let mut sampled = sampling();
+    let park = |thread, count, ns| Sum { kind: Kind::Conditional, ..sum(LockId::NONE.0, thread, count, ns) };
+    let (platform, any_virtual) = (1, ThreadId::SOME_VIRTUAL.0);
+    for thread in [platform, any_virtual] {
+        assert_eq!(sampled.keep(park(thread, 10, 4_000), TimeNs(0)), None);
+    }
+    let see = |sampled: &mut Sampled, thread: u64, chain, is_virtual| {
+        let key = Key::new(How::Parked, LockId::NONE, ThreadId(thread), |_| is_virtual);
+        seen(sampled, LockId::NONE.0, thread, chain, 100.0);
+        let all = sampled.seen.remove(&Key::new(How::Blocked, LockId::NONE, ThreadId(thread), |_| false)).unwrap();
+        sampled.seen.insert(key, all);
+    };
+    // Nothing was seen of virtual threads yet: their time is not that of a platform thread.
+    see(&mut sampled, platform, 71, false);
+    let of = |shares: &[Share]| -> Vec<(u64, u64, u64)> {
+        shares.iter().map(|share| (share.sum.thread.0, share.sum.chain.0, share.sum.total_ns)).collect()
+    };
+    assert_eq!(of(&sampled.share_out(TimeNs(0), never, class)), [(platform, 71, 4_000)]);
+    see(&mut sampled, 40, 72, true);
+    assert_eq!(of(&sampled.share_out(TimeNs(0), never, class)), [(40, 72, 4_000)]);
 }
 
 #[test]
