@@ -73,6 +73,11 @@ impl Selection {
         }
     }
 
+    /// True if only some threads were recorded.
+    pub(crate) fn is_of_some(&self) -> bool {
+        self.recorded.is_some()
+    }
+
     fn filters(&self) -> String {
         let filters = [&self.recorded, &self.reported].into_iter().flatten();
         filters.map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(" and ")

@@ -28,7 +28,7 @@ pub fn start_from_anchor<M: Memory>(layout: &Layout, memory: &M, java_thread: u6
 const IN_JAVA: u32 = 8;
 
 /// True if the thread certainly has no Java frames, so that there is nothing to
-/// walk: a thread that ends says who join it under its own object's
+/// walk: a thread that ends notifies those who join it under its own object's
 /// monitor, and native code may enter monitors on a thread it attached.
 ///
 /// Outside Java code a thread keeps an anchor for as long as there are Java

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_owner_that_did_not_run_is_marked() {
+    fn an_owner_that_did_not_run_is_marked() {
         let mut measured = Measured::new(100);
         measured.add(1, interval(0, 80, 10));
         measured.add(1, interval(1, 20, 80));

@@ -28,7 +28,7 @@ const UNEXPLAINED: u64 = 1_000;
 const LEAST_UNEXPLAINED_NS: u64 = 50_000;
 /// CPU time of a thread between its last reading and its end.
 const END_NS: i64 = 200_000;
-/// Looks without effect after which a thread counts as idle. The VM's own threads are
+/// Looks that find nothing after which a thread counts as idle. The VM's own threads are
 /// few, and wake up now and then.
 const IDLE_AFTER: u8 = 2;
 const NATIVE_IDLE_AFTER: u8 = 16;

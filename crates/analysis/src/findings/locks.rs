@@ -489,7 +489,7 @@ impl Group {
     /// `8 threads owned it in turn: `Shop.sell` for 48 % of that time, `Shop.buy` for 20 %.`
     fn shared_text(&self, methods: &[(&NameId, &Owned)], names: &Names) -> String {
         let part = |owner: &Owned| share(owner.total, self.spoken_of());
-        let owners = self.owned_it();
+        let owners = self.owned_it(names);
         let Some((first, rest)) = methods.split_first() else { return format!("{owners}.") };
         let text = |owner: &Owned| self.part(owner.total, &owner.estimated);
         let unknown = self.unknown_part();
@@ -525,9 +525,9 @@ impl Group {
         1.0 - share(known + self.split.hand_off, self.total - self.split.paused.min(self.total))
     }
 
-    /// `8 threads owned it in turn`
-    fn owned_it(&self) -> String {
-        let in_turn = if self.owners.len() == 1 { "" } else { " in turn" };
+    /// `8 threads owned it in turn`; of a lock that several may have at a time, `8 threads owned it`.
+    fn owned_it(&self, names: &Names) -> String {
+        let in_turn = if self.owners.len() == 1 || self.is_shared(names) { "" } else { " in turn" };
         format!("{} owned {}{in_turn}", count(self.owners.len() as u64, "thread"), self.it())
     }
 
@@ -549,7 +549,7 @@ impl Group {
                 .unwrap_or_else(|| format!("The recording does not show which threads owned {}.", self.it()));
         }
         let they = if self.owners.len() == 1 { "it" } else { "they" };
-        format!("{}. The recording does not show what {they} did.", self.owned_it())
+        format!("{}. The recording does not show what {they} did.", self.owned_it(names))
     }
 
     /// The lock was free for most of the time. A convoy is one lock that is passed
@@ -699,7 +699,7 @@ fn is_nameless(lock: &str) -> bool {
 fn own_it_in_turn(owners: u64, mean: DurationNs, is_shared: bool) -> String {
     let owners = count(owners, "thread");
     if is_shared {
-        return format!("{owners} owned it in turn.");
+        return format!("{owners} owned it.");
     }
     // What takes longer is no cost of waking: threads have no CPU.
     let name = if mean < CONVOY_HAND_OFF { ": a lock convoy" } else { "" };
@@ -728,6 +728,6 @@ mod tests {
     #[test]
     fn of_a_read_lock_it_is_not_known_how_long_each_thread_owns_it() {
         let said = own_it_in_turn(8, DurationNs(900_000), true);
-        assert_eq!(said, "8 threads owned it in turn.");
+        assert_eq!(said, "8 threads owned it.");
     }
 }

@@ -189,11 +189,14 @@ fn doings_off_cpu(report: &Report) -> Option<Doings> {
 
 /// The one call of sleep, I/O or native code in which threads were for longest, and for how long at least, where enough
 /// samples show it. Samples of blocked threads are among those of threads that did not run: what these have beyond the
-/// ledger's time may be of this call.
+/// ledger's time may be of this call. Of a recording of some threads, nothing: the ledger counts others as asleep.
 pub(super) fn longest_call(report: &Report) -> Option<(String, u64)> {
+    if report.selection.is_of_some() {
+        return None;
+    }
     let doings = doings_off_cpu(report)?;
     let (call, ns, samples) = doings.longest_call()?;
-    let blocked_ns = doings.ns().saturating_sub(off_cpu_ns(report));
+    let blocked_ns = report.samples.as_ref()?.off_cpu_ns.saturating_sub(off_cpu_ns(report));
     let at_least = ns.saturating_sub(blocked_ns);
     (samples >= FEW && share(at_least, ns) >= MOST_OF_IT).then_some((call, at_least))
 }

@@ -21,6 +21,14 @@ const MOSTLY: f64 = 0.5;
 pub(super) const OFTEN: f64 = 0.2;
 /// Where a thread waits until a socket is ready or another thread wakes it: the JDK's selectors, and Netty's own.
 const SELECTS: [&str; 4] = ["SelectorImpl.select", "EPoll.wait", "Native.epollWait", "Native.ioUringEnter"];
+/// Calls in which a thread waits for the next connection.
+const ACCEPTS: [&str; 5] = [
+    "ServerSocket.accept",
+    "ServerSocket.implAccept",
+    "ServerSocketChannelImpl.accept",
+    "NioSocketImpl.accept",
+    "Net.accept",
+];
 /// Methods that wait for a file, a pipe or a socket.
 const OUTSIDE: [&str; 5] = [
     "java.io.FileInputStream.",
@@ -129,6 +137,11 @@ impl Doing {
     /// True if the thread only waited for what others do.
     fn is_select(&self) -> bool {
         SELECTS.contains(&self.call.as_str())
+    }
+
+    /// True if it waited for the next connection.
+    fn is_accept(&self) -> bool {
+        ACCEPTS.contains(&self.call.as_str())
     }
 
     fn called_from(&self) -> &'static str {
@@ -335,9 +348,11 @@ impl Doings {
     }
 
     /// Where threads were for longest in a call of the application: that, for how long, and in how many of all samples.
-    /// Event loops that wait for events are left out: they are idle.
+    /// Threads that wait for events or connections are left out: they are idle.
     pub fn longest_call(&self) -> Option<(String, u64, u64)> {
-        let is_called = |doing: &Doing| !doing.call.is_empty() && !doing.inner.is_empty() && !doing.is_select();
+        let is_called = |doing: &Doing| {
+            !doing.call.is_empty() && !doing.inner.is_empty() && !doing.is_select() && !doing.is_accept()
+        };
         let called = self.by.iter().filter(|(doing, _)| is_called(doing));
         let (doing, ns) = called.max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
         let samples = (share(*ns, self.ns) * self.samples as f64).round() as u64;

@@ -94,9 +94,13 @@ pub(super) struct NeverWoken {
     pub for_each_other: bool,
 }
 
-/// True if both wait with `Object.wait` in different methods of one class, as those do that give and take.
+/// True if both wait with `Object.wait` for one object in different methods of one class, as those do that give and take.
 fn may_wait_for_each_other(one: &WaitSite, other: &WaitSite) -> bool {
     let in_class = |site: &WaitSite| site.method.rsplit_once('.').map(|(class, _)| class.to_owned());
     let by_monitor = [one, other].iter().all(|site| site.synchronizer == Synchronizer::Monitor);
-    by_monitor && one.method != other.method && in_class(one).is_some() && in_class(one) == in_class(other)
+    by_monitor
+        && one.lock == other.lock
+        && one.method != other.method
+        && in_class(one).is_some()
+        && in_class(one) == in_class(other)
 }

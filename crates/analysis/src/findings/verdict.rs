@@ -379,7 +379,9 @@ mod tests {
         let cpu = entry(EntryKind::Cpu, 100 - blocked - asleep);
         let entries = vec![entry(EntryKind::LockUnknown, blocked), entry(EntryKind::OffCpu, asleep), cpu];
         report.ledger = Ledger { total_ns: 10_000_000_000, entries, ..Ledger::default() };
-        report.samples = Some(SampleReport { off_cpu: samples.iter().map(path).collect(), ..SampleReport::default() });
+        let off_cpu: Vec<SampledPath> = samples.iter().map(path).collect();
+        let off_cpu_ns = off_cpu.iter().map(|path| path.ns).sum();
+        report.samples = Some(SampleReport { off_cpu, off_cpu_ns, ..SampleReport::default() });
         report.recording.settings = vec![("events".to_owned(), "monitor,park,steal,wall,cpu".to_owned())];
         verdict(&report)
     }
@@ -404,6 +406,8 @@ mod tests {
     fn event_loops_without_events_are_not_named() {
         let select = "sun.nio.ch.SelectorImpl.select:9 com.acme.Loop.run:3";
         assert!(!said_of(0, 60, &[(select, 500)]).contains("Loop.run"));
+        let accept = "sun.nio.ch.Net.accept:-2 sun.nio.ch.NioSocketImpl.accept:9 java.net.ServerSocket.accept:5 com.acme.Server.run:3";
+        assert!(!said_of(0, 60, &[(accept, 500)]).contains("Server.run"));
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub struct SampleReport {
     /// code, and blocked ones.
     #[serde(skip)]
     pub off_cpu: Vec<SampledPath>,
+    /// The time of all such samples, those included that have no place in `off_cpu`.
+    #[serde(skip)]
+    pub off_cpu_ns: u64,
 }
 
 /// A method in samples.
@@ -194,6 +197,7 @@ impl Samples {
         let measure = if counts.running > 0 { Measure::Cpu } else { Measure::Wall };
         let (tree, _) = self.to_call_tree(measure, names);
         let cpu = self.total(Measure::Cpu);
+        let waiting = self.waiting_tree(names);
         Some(SampleReport {
             count,
             running: counts.running,
@@ -206,16 +210,34 @@ impl Samples {
             without_stack: counts.without_stack,
             methods: flat(&tree),
             stacks: hot_paths(&tree, MOST_PATHS),
-            off_cpu: self.off_cpu(names),
+            off_cpu: off_cpu(&waiting),
+            off_cpu_ns: off_cpu_ns(&waiting),
         })
     }
+}
 
-    fn off_cpu(&self, names: &Names) -> Vec<SampledPath> {
-        let is_wait = |frame: &String| WAITS.iter().any(|wait| frame.starts_with(wait));
-        let mut paths = hot_paths(&self.waiting_tree(names), MOST_PATHS);
-        paths.retain(|path| !path.stack.iter().any(is_wait));
-        paths
+/// True for a method in which threads wait as events show.
+fn is_wait(frame: &str) -> bool {
+    WAITS.iter().any(|wait| frame.starts_with(wait))
+}
+
+/// See [`SampleReport::off_cpu`].
+fn off_cpu(waiting: &CallTree) -> Vec<SampledPath> {
+    let mut paths = hot_paths(waiting, MOST_PATHS);
+    paths.retain(|path| !path.stack.iter().any(|frame| is_wait(frame)));
+    paths
+}
+
+/// See [`SampleReport::off_cpu_ns`].
+fn off_cpu_ns(waiting: &CallTree) -> u64 {
+    let mut waits = vec![false; waiting.len()];
+    let mut ns = 0;
+    for (at, context) in waiting.contexts() {
+        let is_in_wait = waits[context.parent as usize] || is_wait(waiting.method(context.method).name);
+        waits[at as usize] = is_in_wait;
+        ns += if is_in_wait { 0 } else { context.own.ns };
     }
+    ns
 }
 
 /// Methods of a tree, most of their own first, without what is not known, which is separate.

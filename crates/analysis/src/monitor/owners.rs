@@ -4,7 +4,7 @@ use crate::names::{NameId, Names};
 use crate::numbering::Numbering;
 use headway_model::{ChainId, LockId, ThreadId};
 
-/// Stands for a [`Owner`] in a [`OwnersById`].
+/// Stands for an [`Owner`] in a [`OwnersById`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OwnerId(u32);
 
