@@ -6,7 +6,7 @@ import { viteSingleFile } from "vite-plugin-singlefile";
 
 /**
  * Writes the content security policy into the built page: nothing may be loaded,
- * and of scripts and styles only what was built runs, reported by its hash. The
+ * and of scripts and styles only what was built runs, known by its hash. The
  * command that serves the page replaces `connect-src`.
  */
 function contentSecurityPolicy(): Plugin {

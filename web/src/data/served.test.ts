@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Aspect, Facts } from "./contract";
+import type { Aspect, Facts, Now } from "./contract";
 import { noGroups } from "./group";
 import { ServedSource } from "./served";
 
@@ -33,5 +33,21 @@ describe("names of call stacks", () => {
     expect(await ask(source, "contender-chain", "owner-chain")).toEqual({ asked: ["query"], isNamed: true });
     answers(STACKS - 1, 2);
     expect(await ask(source, "inside")).toEqual({ asked: ["query?names=no", "query"], isNamed: true });
+  });
+
+  it("stay those of the reading that was asked", async () => {
+    const live: Now = { beginning: 1, generation: 1, removedNs: 0, reading: null, recordings: [], ended: "", againMs: 0 };
+    const source = new ServedSource({ recordings: [{} as Facts], version: "", live });
+    answers(0, STACKS);
+    const before = source.names(0);
+    const { fetch } = globalThis;
+    // The recording is read again after the command answered, before the answer is taken in.
+    vi.stubGlobal("fetch", async (path: string) => {
+      const reply = await fetch(path);
+      return { ...reply, json: () => (source.take({ ...live, beginning: 2, recordings: [{} as Facts] }), reply.json()) };
+    });
+    await ask(source, "contender-chain");
+    expect(before.chains.size).toBe(STACKS);
+    expect(source.names(0).chains.size).toBe(0);
   });
 });

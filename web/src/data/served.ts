@@ -71,13 +71,16 @@ export class ServedSource implements Source {
   async #ask<Q extends Query>(query: Q, removed: number): Promise<AnswerTo<Q>> {
     const known = await this.#askWithoutNames(query);
     if (known) return known;
+    // Ids are those of the reading that was asked, also if there is another one when the answer comes.
+    let book = this.names(recordingOf(query));
     let reply = await this.#send(query, removed);
     if (reply.status === MOVED) {
       this.moved(await this.now());
+      book = this.names(recordingOf(query));
       reply = await this.#send(query, removed);
     }
     const answer = (await (await good(reply)).json()) as AnswerTo<Q>;
-    this.names(recordingOf(query)).learn(answer.names);
+    book.learn(answer.names);
     return answer;
   }
 

@@ -7,7 +7,7 @@ export interface Edge {
   total: number;
 }
 
-/** Who blocks whom; what nobody is blamed for is left out and distinguished. */
+/** Who blocks whom; what nobody is blamed for is left out and counted apart. */
 export function edgesOf(groups: Groups): { edges: Edge[]; unblamed: number } {
   const edges: Edge[] = [];
   let unblamed = 0;

@@ -134,6 +134,7 @@ function tabOf({ name }: LedgerPart, facts: Facts): Partial<View> | null {
   if (name === "cpu" && has(facts, "cpu")) return { page: "profile", mode: "cpu" };
   if (name === "cpu" || name === "no-cpu") return has(facts, "ran", "queued") ? { page: "steal" } : null;
   if (name === "lock") return has(facts, "monitor", "juc") ? { page: "locks" } : null;
+  if (name === "off-cpu") return has(facts, "wall") ? { page: "profile", mode: "wall" } : null;
   return name.startsWith("wait-") && has(facts, "wait", "park") ? { page: "profile", mode: "waiting" } : null;
 }
 

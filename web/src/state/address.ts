@@ -1,4 +1,4 @@
-// What is shown is reported by the address behind `#`, so that a view can be
+// What is shown is in the address behind `#`, so that a view can be
 // shared, reloaded and gone back to.
 import { KINDS, type Aspect, type Pick } from "../data/contract";
 import { parseRange, type Range } from "../data/intervals";

@@ -1,6 +1,6 @@
 import { withoutPackage } from "../text/frames";
 
-/** A lock's name in a narrow column: what reports it from others of its class is never cut. */
+/** A lock's name in a narrow column: what distinguishes it from others of its class is never cut. */
 export function LockName({ name }: { name: string }) {
   const shown = withoutPackage(name);
   const end = Math.max(shown.lastIndexOf("@"), shown.lastIndexOf("#"));

@@ -1,4 +1,4 @@
-// Okabe and Ito's colours, which people with any kind of colour vision can report
+// Okabe and Ito's colours, which people with any kind of colour vision can tell
 // apart; each state has the same one everywhere.
 import { KINDS, type Kind, type LedgerPart } from "../data/contract";
 import type { State } from "../data/states";
