@@ -160,7 +160,9 @@ def measured_from(record: dict[str, Any]) -> Measured:
     """From its JSON."""
     values = dict(record)
     values["cell"] = Cell(**values["cell"])
-    values["phases"] = [Phase(**phase) for phase in values["phases"]]
+    # Files of before have another name for them.
+    phases = values.pop("stretches", None) or values["phases"]
+    values["phases"] = [Phase(**phase) for phase in phases]
     if values.get("contents") is not None:
         values["contents"] = Contents(**values["contents"])
     return Measured(**values)

@@ -347,6 +347,9 @@ def waits(found: Findings, jdk: int) -> Cells:
 def wait_text(found: Findings, jdk: int, by: str, name: str, value: float) -> str:
     """Coverage, and what is missing of each contention: the profiler itself changes how often a program contends."""
     missing = found.figure(name, jdk, "missing_ns_per_contention", by)
+    if missing is None:
+        # Files of before have another name for it.
+        missing = found.figure(name, jdk, "missing_ns_per_stretch", by)
     return f"{name.split('-')[1]} {100 * value:.2f}" + ("" if missing is None else f" (-{missing / 1e3:.1f} us each)")
 
 
