@@ -1,9 +1,9 @@
 //! Minutes of JVMs, added up to slots of hosts while they are read.
 //!
-//! A fleet has a hundred million minutes for a few million sums. They come nearly in the order of time, as files have
-//! them, so that each lock and host has one sum that grows until the next slot begins: no minute is looked up among
-//! those sums that are complete. Where minutes come in another order, a slot gets several sums, which are added up in
-//! the end.
+//! A fleet has a hundred million minutes for a few million sums. Within a file they come in the order of time, so that
+//! each lock and host has one sum that grows until the next slot begins: no minute is looked up among those sums that
+//! are complete. Where minutes come in another order, as those of many small files do, a slot gets several sums. These
+//! are added up whenever a list has doubled, so that it never has more than twice as many as there are slots and hosts.
 
 use crate::rows::{At, Blocked, Load, Pair, Side, Version};
 use foldhash::HashMap;
@@ -36,10 +36,35 @@ impl Hosts {
 #[derive(Debug)]
 pub struct Minutes {
     hosts: Arc<Hosts>,
+    here: HostsHere,
     slots: Slots,
     sides: [Open; 2],
-    /// Sums that are kept.
-    kept: usize,
+    /// Memory of the sums, in bytes.
+    bytes: usize,
+}
+
+/// A number for each host that has minutes here: a service has few of the fleet's hosts.
+#[derive(Debug, Default)]
+struct HostsHere {
+    /// By the host's place in [`Hosts`]; [`NONE`] for those without minutes.
+    numbers: Vec<u32>,
+    next: u32,
+}
+
+/// No place yet.
+const NONE: u32 = u32::MAX;
+
+impl HostsHere {
+    fn number(&mut self, host: usize) -> usize {
+        if host >= self.numbers.len() {
+            self.numbers.resize(host + 1, NONE);
+        }
+        if self.numbers[host] == NONE {
+            self.numbers[host] = self.next;
+            self.next += 1;
+        }
+        self.numbers[host] as usize
+    }
 }
 
 /// The sums of a version.
@@ -53,26 +78,56 @@ struct Open {
 /// The sums of a lock, or of load, in the order in which their slots began.
 #[derive(Debug, Default)]
 struct Growing<S> {
-    /// By host: where its newest sum is, if it has one.
-    newest: Vec<Option<usize>>,
+    /// By the number of a host: where its newest sum is, or [`NONE`].
+    newest: Vec<u32>,
     sums: Vec<(At, S)>,
+    /// True if a slot may have several sums.
+    is_mixed: bool,
+    /// How many sums there were when those of one slot were last added up.
+    merged: usize,
 }
 
+/// Lists with fewer sums are not worth adding up.
+const FEW: usize = 1_024;
+
 impl<S: Copy> Growing<S> {
-    /// Adds to the host's newest sum, or begins one; true if it began one.
-    fn add(&mut self, host: usize, at: At, more: S, sum: impl Fn(&mut S, S)) -> bool {
+    /// Adds to the newest sum of a host, or begins one. Gives by how many bytes of memory it grew.
+    fn add(&mut self, host: usize, at: At, more: S, sum: impl Fn(&mut S, S)) -> usize {
+        let bytes = self.bytes();
         if host >= self.newest.len() {
-            self.newest.resize(host + 1, None);
+            self.newest.resize(host + 1, NONE);
         }
-        if let Some((of, grown)) = self.newest[host].and_then(|place| self.sums.get_mut(place)) {
+        if let Some((of, grown)) = self.sums.get_mut(self.newest[host] as usize) {
             if *of == at {
                 sum(grown, more);
-                return false;
+                return 0;
             }
+            self.is_mixed |= at < *of;
         }
-        self.newest[host] = Some(self.sums.len());
+        if self.is_mixed && self.sums.len() >= FEW.max(2 * self.merged) {
+            self.merge(sum);
+        }
+        self.newest[host] = u32::try_from(self.sums.len()).unwrap_or(NONE);
         self.sums.push((at, more));
-        true
+        self.bytes().saturating_sub(bytes)
+    }
+
+    /// Adds up the sums of one host and slot. The next minute of each host begins a sum.
+    fn merge(&mut self, sum: impl Fn(&mut S, S)) {
+        self.sums.sort_unstable_by_key(|(at, _)| *at);
+        self.sums.dedup_by(|(at, more), (of, grown)| {
+            let is_same = at == of;
+            if is_same {
+                sum(grown, *more);
+            }
+            is_same
+        });
+        self.newest.fill(NONE);
+        self.merged = self.sums.len();
+    }
+
+    fn bytes(&self) -> usize {
+        self.newest.capacity() * size_of::<u32>() + self.sums.capacity() * size_of::<(At, S)>()
     }
 }
 
@@ -101,13 +156,13 @@ impl Open {
 impl Minutes {
     /// None yet; slots have so many minutes.
     pub fn new(hosts: Arc<Hosts>, slot_minutes: u64) -> Minutes {
-        Minutes { hosts, slots: Slots::of(slot_minutes.max(1)), sides: Default::default(), kept: 0 }
+        let (here, sides) = (HostsHere::default(), Default::default());
+        Minutes { hosts, here, slots: Slots::of(slot_minutes.max(1)), sides, bytes: 0 }
     }
 
     /// Memory that the sums take, in bytes.
     pub fn bytes(&self) -> usize {
-        // A growing list has up to twice as much room as it needs.
-        self.kept * 2 * size_of::<(At, u64)>()
+        self.bytes + self.here.numbers.capacity() * size_of::<u32>()
     }
 
     /// Running time and operations of JVMs in minutes that began at these times, in microseconds since the Unix epoch.
@@ -117,10 +172,10 @@ impl Minutes {
         for (((jvm, time_us), running_ns), operations) in rows {
             let Some(host) = self.hosts.of_jvm.get(jvm) else { continue };
             let at = At::new(*host, self.slots.begin(*time_us));
-            let began = side.load.add(*host, at, [count(*running_ns), count(*operations)], |sum, more| {
+            let more = [count(*running_ns), count(*operations)];
+            self.bytes += side.load.add(self.here.number(*host), at, more, |sum, more| {
                 sum.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(more));
             });
-            self.kept += usize::from(began);
         }
     }
 
@@ -138,8 +193,8 @@ impl Minutes {
             last = Some((*site, place));
             let at = At::new(*host, self.slots.begin(*time_us));
             let lock = &mut side.locks[place].1;
-            let began = lock.add(*host, at, count(*blocked_ns), |sum, more| *sum = sum.saturating_add(more));
-            self.kept += usize::from(began);
+            let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
+            self.bytes += lock.add(self.here.number(*host), at, count(*blocked_ns), add);
         }
     }
 
@@ -260,6 +315,33 @@ mod tests {
             }
         }
         assert_eq!(Minutes::finish(Vec::new(), "shop", "1", "2").hosts, Vec::<String>::new());
+    }
+
+    #[test]
+    fn many_small_files_take_no_more_memory_than_their_slots() {
+        // Each row is of another moment than the one before, back and forth between 5 slots.
+        let hosts = Arc::new(Hosts::of([(1, "a".to_owned()), (2, "b".to_owned())]));
+        let mut minutes = Minutes::new(hosts, 1);
+        for row in 0..200_000_i64 {
+            let time_us = (row * 3 % 5) * 60_000_000;
+            minutes.blocked(Version::New, &[1 + row % 2], &[time_us], &[7], &[1]);
+            minutes.load(Version::New, &[1 + row % 2], &[time_us], &[10], &[1]);
+        }
+        assert!(minutes.bytes() < 200_000, "{}", minutes.bytes());
+        let pair = Minutes::finish(vec![minutes], "shop", "1", "2");
+        let blocked = &pair.side(Version::New).blocked[&7];
+        assert_eq!((blocked.len(), blocked.iter().map(|row| row.blocked_ns).sum::<u64>()), (10, 200_000));
+    }
+
+    #[test]
+    fn other_hosts_of_the_fleet_take_no_memory_for_each_lock() {
+        let hosts = Arc::new(Hosts::of((0..100_000).map(|jvm| (jvm, format!("host-{jvm:06}")))));
+        let mut minutes = Minutes::new(hosts, 60);
+        for site in 0..1_000 {
+            minutes.blocked(Version::Old, &[99_999], &[0], &[site], &[5]);
+        }
+        // A list of the hosts, and a little for each lock.
+        assert!(minutes.bytes() < 1_000_000, "{}", minutes.bytes());
     }
 
     #[test]

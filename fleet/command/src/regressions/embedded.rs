@@ -14,7 +14,7 @@ use crate::session::only_queries;
 use crate::views::Dialect;
 use arrow::array::{AsArray, RecordBatch};
 use async_trait::async_trait;
-use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use headway_regress::{estimate, Estimated, Hosts, Minutes, Options, Version};
@@ -52,7 +52,11 @@ impl Engine for SessionContext {
             let options = *options;
             let next = spawn_blocking(move || {
                 let [old, new] = &versions;
-                estimate(&Minutes::finish(parts, &service, old, new), &options)
+                // What the sums take counts until they are estimated.
+                let (parts, memory): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+                let estimated = estimate(&Minutes::finish(parts, &service, old, new), &options);
+                drop(memory);
+                estimated
             });
             if let Some(before) = before.replace(next) {
                 estimated.push(before.await.map_err(failed)?);
@@ -66,13 +70,16 @@ impl Engine for SessionContext {
     }
 }
 
+/// A part of what two versions did, and the memory that it takes from the bound of the session.
+type Part = (Minutes, MemoryReservation);
+
 /// What two versions did, in parts.
 async fn minutes(
     session: &SessionContext,
     reader: &Reader<'_>,
     pair: &Versions,
     hosts: &Arc<Hosts>,
-) -> Result<Vec<Minutes>, Failure> {
+) -> Result<Vec<Part>, Failure> {
     let mut parts = added_up(session, &reader.load_minutes(pair), pair, hosts, add_load).await?;
     parts.extend(added_up(session, &reader.blocked_minutes(pair), pair, hosts, add_blocked).await?);
     Ok(parts)
@@ -100,7 +107,7 @@ async fn added_up(
     pair: &Versions,
     hosts: &Arc<Hosts>,
     add: Add,
-) -> Result<Vec<Minutes>, Failure> {
+) -> Result<Vec<Part>, Failure> {
     let rows = session.sql_with_options(query, only_queries()).await?;
     let mut tasks = JoinSet::new();
     for mut rows in rows.execute_stream_partitioned().await? {
@@ -115,7 +122,7 @@ async fn added_up(
                 }
                 memory.try_resize(minutes.bytes())?;
             }
-            Ok::<_, Failure>(minutes)
+            Ok::<_, Failure>((minutes, memory))
         });
     }
     let mut parts = Vec::new();
@@ -216,6 +223,7 @@ mod tests {
         for pair in &pairs {
             assert_eq!(pair.slot(), slot);
             let parts = minutes(&session, &reader, pair, &hosts).await.expect("minutes");
+            let parts = parts.into_iter().map(|(part, _)| part).collect();
             let [old, new] = pair.versions();
             let (here, there) = (Minutes::finish(parts, pair.service(), old, new), by_queries(&reader, pair).await);
             assert_eq!(format!("{here:?}"), format!("{there:?}"));
