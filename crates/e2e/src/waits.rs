@@ -174,14 +174,14 @@ mod tests {
         let mut keys: Vec<&str> = printed.as_object().unwrap().keys().map(String::as_str).collect();
         keys.sort_unstable();
         let expected = [
+            "contentions",
+            "contentions_ge_1ms",
             "coverage",
             "coverage_ge_1ms",
             "coverage_ge_1ms_at_most",
             "lost",
             "missing_ns_per_contention",
             "recorded",
-            "contentions",
-            "contentions_ge_1ms",
         ];
         assert_eq!(keys, expected);
     }
