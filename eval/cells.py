@@ -54,7 +54,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Measured:
-    """All that was learned from one cell: what every figure is made of."""
+    """All that was learned from one cell: what every value is made of."""
 
     cell: Cell
     phases: list[Phase]

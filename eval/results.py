@@ -332,13 +332,13 @@ RECORDED_AT_LEAST = 0.999
 
 def waits(found: Findings, jdk: int) -> Cells:
     """Recorded over self-measured waits: of contentions of a millisecond and more, and of shorter ones."""
-    told = {by: coverage(found, jdk, by) for by in ("headway", "jfr", "async")}
-    if not told["headway"]:
+    covered = {by: coverage(found, jdk, by) for by in ("headway", "jfr", "async")}
+    if not covered["headway"]:
         return Cells(NOT_HERE, "", "")
-    texts = {by: "; ".join(wait_text(found, jdk, by, name, value) for name, value in known.items()) for by, known in told.items()}
-    long = [value for name, value in told["headway"].items() if name in LONG_WAITS]
+    texts = {by: "; ".join(wait_text(found, jdk, by, name, value) for name, value in known.items()) for by, known in covered.items()}
+    long = [value for name, value in covered["headway"].items() if name in LONG_WAITS]
     verdicts = [f">= 1 ms: {MET if min(long) >= RECORDED_AT_LEAST else MISSED}"] if long else []
-    short = [(told["headway"][name], told["jfr"][name]) for name in SHORT_WAITS if name in told["headway"] and name in told["jfr"]]
+    short = [(covered["headway"][name], covered["jfr"][name]) for name in SHORT_WAITS if name in covered["headway"] and name in covered["jfr"]]
     if short:
         verdicts.append(f"below, not under JFR: {MET if all(ours >= theirs for ours, theirs in short) else MISSED}")
     return Cells(texts["headway"], "; ".join(f"{by} {texts[by]}" for by in ("jfr", "async") if texts[by]), "; ".join(verdicts))

@@ -1,5 +1,5 @@
-// Okabe and Ito's colours, which people with any kind of colour vision can tell
-// apart; each state has the same one everywhere.
+// Okabe and Ito's colours, which people with any kind of colour vision can
+// distinguish; each state has the same one everywhere.
 import { KINDS, type Kind, type LedgerPart } from "../data/contract";
 import type { State } from "../data/states";
 import type { Theme } from "../state/theme";

@@ -198,7 +198,7 @@ fn entry(cause: Cause) -> EntryKind {
     }
 }
 
-/// How long the intervals are in which enough CPU time was lost.
+/// How long the intervals are in which enough CPU time was taken.
 fn affected_ns(steal: &StealReport) -> u64 {
     let is_affected = |window: &&Window| {
         let lost = (window.steal_ns + window.throttled_ns.max(window.run_queue_ns)) as f64;
