@@ -13,6 +13,7 @@ use crate::threads::Threads;
 use crate::waits::Site;
 use headway_model::{LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::LazyCell;
 
 /// Frames of a worker's own between its root and the wait, at most.
 const SHALLOW: usize = 3;
@@ -97,6 +98,13 @@ fn take_permits_together(sites: &[Site], classes: &mut [EntryKind]) {
     }
 }
 
+/// How many of these threads there are in each group.
+fn count_by_group(threads: impl Iterator<Item = ThreadId>, names: &Names) -> FxHashMap<String, u64> {
+    let mut groups: FxHashMap<String, u64> = FxHashMap::default();
+    threads.for_each(|thread| *groups.entry(names.group_text(thread)).or_default() += 1);
+    groups
+}
+
 /// Sites on one object, in several methods, whose threads all wait until the end, though only threads that wait there
 /// ended such waits before: givers and takers that wait for each other. Workers of a pool, which wake each other, too,
 /// wait in one method.
@@ -108,23 +116,24 @@ fn left_alone(sites: &[Site], names: &Names, threads: &Threads, range: Range) ->
             by_lock.entry(site.lock).or_default().push(place);
         }
     }
+    let lives = |id: &ThreadId| threads.life_ns(*id, range) > 0;
+    // Only where a lock is looked at closely, and then once for all locks.
+    let alive = LazyCell::new(|| count_by_group(threads.ids().filter(lives), names));
     let are_left_alone = |places: &Vec<usize>| {
         let here = || places.iter().filter_map(|place| sites.get(*place));
         let methods: FxHashSet<_> = here().map(|site| site.method).collect();
         let wait_to_the_end = here().all(|site| {
             site.in_flight == site.threads.len() as u64 && site.in_flight_ns.saturating_mul(2) > site.total_ns
         });
-        let waiting: FxHashSet<ThreadId> = here().flat_map(|site| site.threads.keys().copied()).collect();
         let enders: FxHashSet<&str> = here().flat_map(|site| site.notifiers.keys()).map(|by| names.text(*by)).collect();
-        let is_ender = |thread: &ThreadId| enders.contains(names.group_text(*thread).as_str());
-        let are_groups_known =
-            || enders.iter().all(|by| waiting.iter().any(|thread| names.group_text(*thread) == **by));
-        let mut awake = threads.ids().filter(|id| threads.life_ns(*id, range) > 0 && !waiting.contains(id));
-        methods.len() > 1
-            && wait_to_the_end
-            && !enders.is_empty()
-            && are_groups_known()
-            && !awake.any(|thread| is_ender(&thread))
+        if methods.len() < 2 || !wait_to_the_end || enders.is_empty() {
+            return false;
+        }
+        let waiting: FxHashSet<ThreadId> = here().flat_map(|site| site.threads.keys().copied()).collect();
+        let groups = count_by_group(waiting.iter().copied(), names);
+        let still = count_by_group(waiting.into_iter().filter(lives), names);
+        let all_wait = |by: &&str| groups.contains_key(*by) && alive.get(*by) == still.get(*by);
+        enders.iter().all(all_wait)
     };
     by_lock.into_values().filter(are_left_alone).flatten().collect()
 }
