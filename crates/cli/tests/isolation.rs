@@ -198,7 +198,7 @@ fn a_container_whose_tmp_is_full_gets_the_library_elsewhere() {
         assert!(maps.contains("/var/tmp/.headway-"), "loaded from where there is room");
         assert_eq!((traces(pid, "/tmp"), traces(pid, "/var/tmp")), (vec![], vec![]), "no part is left either");
         let status = said(&mut bounded(&headway_with_agent(["status", &pid.to_string()])));
-        assert!(status.stdout.contains("nothing is being recorded"), "{}{}", status.stdout, status.stderr);
+        assert!(status.stdout.contains("Nothing is being recorded"), "{}{}", status.stdout, status.stderr);
         assert!(target.lives());
     }
 }
@@ -266,7 +266,7 @@ fn where_nothing_can_be_executed_the_library_comes_out_of_memory() {
         let pid = target.pid().to_string();
         let status = said(&mut headway_with_agent(["status", &pid]));
         assert!(
-            status.stdout.contains("nothing is being recorded"),
+            status.stdout.contains("Nothing is being recorded"),
             "JDK {version}: {}{}",
             status.stdout,
             status.stderr

@@ -125,7 +125,8 @@ fn activity(reply: &Reply, out: &mut String) {
         None => {
             let is_idle = reply.mechanisms.is_empty() && reply.in_place.is_empty();
             let changes = if is_idle { ", and no function or method is changed" } else { "" };
-            let _ = writeln!(out, "The agent is loaded; nothing is being recorded{changes}.");
+            let _ =
+                writeln!(out, "Nothing is being recorded{changes}. The agent's library is loaded until the JVM ends.");
         }
     }
 }
@@ -219,11 +220,11 @@ mod tests {
         let idle = Reply::default();
         assert_eq!(
             said(&idle),
-            "The agent is loaded; nothing is being recorded, and no function or method is changed.\n"
+            "Nothing is being recorded, and no function or method is changed. The agent's library is loaded until the JVM ends.\n"
         );
         let left = InPlace::live("monitor-exit", "trap at f".to_owned(), "no");
         let not_idle = Reply { in_place: vec![left], ..idle };
-        assert_eq!(said(&not_idle), "The agent is loaded; nothing is being recorded.\n");
+        assert_eq!(said(&not_idle), "Nothing is being recorded. The agent's library is loaded until the JVM ends.\n");
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn stopped_client() -> Fault {
         eventually("it records", || Ok(stage.headway(["status", &pid])?.stdout.contains("stopped.jfr")))?;
         super::targets::signal(&client, "STOP")?;
         eventually("the agent ends it", || {
-            Ok(stage.headway(["status", &pid])?.stdout.contains("nothing is being recorded"))
+            Ok(stage.headway(["status", &pid])?.stdout.contains("Nothing is being recorded"))
         })?;
         super::targets::signal(&client, "CONT")?;
         let status = tools::wait_at_most(&mut client, Duration::from_secs(90))?;
