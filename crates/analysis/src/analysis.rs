@@ -84,8 +84,8 @@ pub struct Analysis {
     range: Range,
     range_known: bool,
     /// The recording's start, as far as known.
-    start: TimeNs,
-    latest: TimeNs,
+    pub(crate) start: TimeNs,
+    pub(crate) latest: TimeNs,
     /// True if events were dropped since the last watermark.
     drops_events: bool,
     /// True if the recording ended before all threads' events were read.

@@ -1,13 +1,14 @@
-//! Which threads a report is about, where a filter left threads out: of the recording, of the report, or of both.
+//! Which threads and which time a report is about, where something is left out: of the recording, of the report, or of
+//! both.
 
 use crate::options::ThreadFilter;
-use headway_model::printable;
+use headway_model::{printable, DurationNs};
 use serde::Serialize;
 
 /// The recording's setting.
 const SETTING: &str = "threads";
 
-/// The filters that left threads out, as regular expressions on names of threads.
+/// What was left out: threads, by regular expressions on their names, and time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Selection {
@@ -15,6 +16,10 @@ pub struct Selection {
     pub recorded: Option<String>,
     /// Only threads with such names are counted in the report; `null` if all are.
     pub reported: Option<String>,
+    /// Where the reported time begins, in ns since the recording began; `null` if all of it is reported.
+    pub from_ns: Option<u64>,
+    /// Where the reported time ends, in ns since the recording began; `null` if all of it is reported.
+    pub to_ns: Option<u64>,
 }
 
 impl Selection {
@@ -25,7 +30,13 @@ impl Selection {
         Selection {
             recorded: recorded.map(|(_, pattern)| shown(pattern)),
             reported: asked.map(|filter| shown(filter.pattern())),
+            ..Selection::default()
         }
+    }
+
+    /// Of this time alone, in ns since the recording began.
+    pub(crate) fn of_time(self, from_ns: u64, to_ns: u64) -> Selection {
+        Selection { from_ns: Some(from_ns), to_ns: Some(to_ns), ..self }
     }
 
     /// True if all threads are in the report.
@@ -33,14 +44,17 @@ impl Selection {
         self.recorded.is_none() && self.reported.is_none()
     }
 
-    /// ``Only threads whose names match `http-.*` were recorded (record --threads).``; `None` if all threads are in it.
+    /// ``Only threads whose names match `http-.*` were recorded (record --threads).``; `None` if nothing is left out.
     pub fn sentence(&self) -> Option<String> {
         let of = |filter: &Option<String>, what: &str| {
             filter.as_ref().map(|pattern| format!("Only threads whose names match `{pattern}` {what}."))
         };
         let said =
             [of(&self.recorded, "were recorded (record --threads)"), of(&self.reported, "are counted (--threads)")];
-        let said: Vec<String> = said.into_iter().flatten().collect();
+        let time = self.from_ns.zip(self.to_ns).map(|(from, to)| {
+            format!("Only the time from {} to {} is counted (--from, --to).", DurationNs(from), DurationNs(to))
+        });
+        let said: Vec<String> = said.into_iter().chain([time]).flatten().collect();
         (!said.is_empty()).then(|| said.join(" "))
     }
 
@@ -107,6 +121,9 @@ mod tests {
         let asked = selection("", Some("zzz"));
         assert_eq!(asked.no_bottleneck(" in locks."), "Among the threads that match `zzz`, no bottleneck in locks.");
         assert_eq!(asked.none_active(), "No thread that matches `zzz` was active.");
+        let later = all.of_time(3_000_000_000, 5_500_000_000);
+        assert_eq!(later.sentence().as_deref(), Some("Only the time from 3.00 s to 5.50 s is counted (--from, --to)."));
+        assert_eq!(later.no_thread(), "No thread");
         let both = selection("a", Some("b"));
         assert_eq!(both.no_thread(), "No thread that matches `a` and `b`");
     }

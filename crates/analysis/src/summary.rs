@@ -48,7 +48,7 @@ pub(crate) fn summarise(
     }
     let recording = recording(analysis);
     Report {
-        selection: Selection::new(&recording.settings, analysis.options.threads.as_ref()),
+        selection: selection(analysis, range, &recording.settings),
         duration_ns: range.to.since(range.from).0,
         threads: running.threads,
         blocked_ns: aggregate.blocked_ns,
@@ -85,6 +85,16 @@ pub(crate) fn summarise(
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
         sampling: analysis.sampling(),
         recording,
+    }
+}
+
+/// The filters, and the time if it was asked for a part.
+fn selection(analysis: &Analysis, range: Range, settings: &[(String, String)]) -> Selection {
+    let options = &analysis.options;
+    let selection = Selection::new(settings, options.threads.as_ref());
+    match (options.from, options.to) {
+        (None, None) => selection,
+        _ => selection.of_time(range.from.since(analysis.start).0, range.to.since(analysis.start).0),
     }
 }
 
@@ -309,6 +319,7 @@ fn recording(analysis: &Analysis) -> RecordingSummary {
         pid: info.pid,
         java_arguments: info.java_arguments.clone(),
         start_ns: info.start.0,
+        duration_ns: analysis.latest.since(analysis.start).0,
         epoch_offset_ns: info.epoch_offset_ns,
         events: analysis.events,
         own_cpu_ns: analysis.own_cost.own_cpu.0,

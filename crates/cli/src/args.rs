@@ -30,8 +30,8 @@ Examples:
 
 Exit codes:
   0 done, 1 failure, 2 wrong usage, 3 the process cannot be profiled,
-  4 damaged recording (its readable part is shown), or no recording,
-  5 threads are blocked longer on a lock (`fleet regressions --fail`);
+  4 damaged recording (its readable part is shown), or a file that is none,
+  5 `fleet regressions --fail` found a lock with more blocked time than before;
   `run` ends with the code of the command it ran";
 
 /// `./hw dist` gives the text of a release, which names the commit.

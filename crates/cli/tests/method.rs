@@ -133,6 +133,22 @@ fn sections_of_threads_say_what_their_time_is() {
     assert!(by_thread("cpu", &asprof()).contains(" % of all "), "samples are no blocked time");
 }
 
+/// Few rows are no reason to show locks alone: no method has self time there.
+#[test]
+fn blocked_time_has_locks_and_methods_however_few_rows_are_shown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = directory.path().join("shop.jfr");
+    recording::shop(&shop);
+    for (of, heading) in [("owner", "METHODS OF OWNERS  "), ("contender", "METHODS OF BLOCKED THREADS  ")] {
+        let text = printed(&["report", "--method", "--top", "1", "--of", of], &[&shop]);
+        let table = |heading: &str| {
+            let rows = text.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+            rows.take_while(|line| !line.is_empty()).count()
+        };
+        assert_eq!((table("LOCKS  "), table(heading)), (1, 1), "{text}");
+    }
+}
+
 #[test]
 fn blocked_time_has_profiles_by_contender_and_by_owner() {
     let directory = tempfile::tempdir().expect("a directory");

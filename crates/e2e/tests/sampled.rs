@@ -229,15 +229,17 @@ fn a_recording_has_a_budget_of_one_percent_and_none_with_exact() {
             let report = tools::run(&tools.headway, ["report", "--json", &recording]).unwrap();
             serde_json::from_slice(&report.stdout).unwrap()
         };
-        let budget = |report: &Value| {
+        let setting = |report: &Value, name: &str| {
             let settings = report["recording"]["settings"].as_array().unwrap();
-            let budget = settings.iter().find(|setting| setting[0] == "budget").unwrap();
-            budget[1].as_str().unwrap().to_owned()
+            let found = settings.iter().find(|setting| setting[0] == name).unwrap();
+            found[1].as_str().unwrap().to_owned()
         };
+        let budget = |report: &Value| setting(report, "budget");
         let (limited, exact) = (report(&[]), report(&["--exact"]));
         let what = format!("JDK {}", jdk.release);
         assert_eq!([budget(&limited), budget(&exact)], ["1 %", "none"], "{what}");
         assert_eq!(exact["sampling"], Value::Null, "{what}");
+        assert_eq!(setting(&exact, "cpus"), std::thread::available_parallelism().unwrap().to_string(), "{what}");
         // Whether the limit is reached is a matter of the machine.
         let windows = limited["sampling"]["windows"].as_array().into_iter().flatten();
         assert!(windows.clone().all(|window| window["bound"] == "budget"), "{what}: {:?}", limited["sampling"]);

@@ -119,7 +119,10 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
         if idle.is_some() { "," } else { ":" },
-        idle.map_or_else(|| reason(cause, others.is_some(), steal.quota.as_ref()), although_idle),
+        idle.map_or_else(
+            || reason(cause, others.is_some(), steal.quota.as_ref(), report.recording.cpus()),
+            although_idle
+        ),
     );
     if let Some(users) = users {
         let _ = write!(text, " {}", who_had_it(users, report.selection.reported.is_some()));
@@ -238,7 +241,7 @@ pub(super) fn had_by_others(finding: &Finding) -> Option<f64> {
     evidence.share.filter(|_| finding.kind == FindingKind::Environment)
 }
 
-fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> String {
+fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>, cpus: Option<u64>) -> String {
     match (cause, quota) {
         (Cause::Throttling, Some(quota)) if quota.quota_ns > 0 && quota.period_ns > 0 => format!(
             "CPU throttling. The container may use {:.2} CPUs. It used them up in {} of the quota's periods.",
@@ -248,7 +251,11 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> Stri
         (Cause::Throttling, _) => "CPU throttling.".to_owned(),
         (Cause::Hypervisor, _) => "the hypervisor gave CPUs to other virtual machines (steal).".to_owned(),
         (Cause::RunQueue, _) if is_of_others => "other processes had most of the CPU time.".to_owned(),
-        (Cause::RunQueue, _) => "more threads were ready than there are CPUs.".to_owned(),
+        (Cause::RunQueue, _) => match cpus {
+            Some(1) => "more threads were ready than there are CPUs (one).".to_owned(),
+            Some(cpus) => format!("more threads were ready than there are CPUs ({cpus})."),
+            None => "more threads were ready than there are CPUs.".to_owned(),
+        },
     }
 }
 

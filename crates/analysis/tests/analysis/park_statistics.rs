@@ -346,7 +346,11 @@ fn workers_that_wait_for_work_in_their_pool_are_idle() {
     let idle =
         report("jdk.internal.misc.Unsafe.park java.util.concurrent.ThreadPoolExecutor.getTask java.lang.Thread.run");
     assert!(idle.blockers[0].idle);
-    assert!(idle.table(None).contains("    pool-1-thread-1, idle (waiting for work)\n"), "{}", idle.table(None));
+    assert!(
+        idle.table(None).contains("    pool-1-thread-1, idle (waiting for work or the end of threads)\n"),
+        "{}",
+        idle.table(None)
+    );
     let busy =
         report("jdk.internal.misc.Unsafe.park com.acme.Worker.take java.util.concurrent.ThreadPoolExecutor.runWorker");
     assert!(!busy.blockers[0].idle);

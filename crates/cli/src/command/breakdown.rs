@@ -16,8 +16,8 @@ pub struct Breakdown {
     /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
     /// owner-method, owner-chain, time. Contender: the blocked thread; group: threads whose
     /// names differ only in a number; chain: the call stack; kind: monitor, juc (a lock of
-    /// java.util.concurrent) or conditional (a wait: a park that is not for a lock); time: intervals of the
-    /// recording. With `report --method`, only `thread` and `group` are possible
+    /// java.util.concurrent) or conditional (a park that is not for a lock: only `kind` shows these, and totals
+    /// do not contain them); time: intervals of the recording
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 

@@ -24,18 +24,18 @@ What to record, separated by commas, instead of the default: lock,steal
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     monitor and park
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. It cannot be combined: with another event, Headway records lock
-            instead (`-e pressure,cpu` is `-e lock,cpu`)
+            cost. Use it alone: together with another event, it becomes lock,
+            which costs more (`-e pressure,cpu` is `-e lock,cpu`)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
-- steal:    time in which threads were ready to run but had no CPU (steal by the
-            hypervisor, throttling, run-queue wait); also for each transaction (a
-            unit of work that the program marks with Headway.transaction)
-- mounts:   how long a virtual thread waited for a carrier (the platform
-            thread that runs it) or a CPU once it was ready to continue;
-            switches park on, too, and records one more event each time
-            that a virtual thread parks";
+- steal:    every lack of CPU, not only steal: time in which threads were ready to
+            run but had no CPU (steal by the hypervisor, throttling, run-queue
+            wait); also for each unit of work that the program marks with
+            Headway.transaction
+- mounts:   how long a virtual thread that was ready to continue waited for a
+            carrier (the platform thread that runs it) or for a CPU. This also
+            records park, and one more event each time that a virtual thread parks";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -46,9 +46,9 @@ pub struct Capture {
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event, long_help = EVENTS_HELP)]
     pub events: Vec<Feature>,
 
-    /// Time between two samples of a thread (0.1ms to 1s; a number without a unit is nanoseconds):
-    /// CPU time for a running thread; with wall, elapsed time for a thread that does not run;
-    /// default: 10ms. -i switches the default --budget off; `--budget 1` sets it again
+    /// Time between two samples of a thread (with a unit: 0.1ms to 1s); default: 10ms. It is CPU time if the
+    /// thread runs; with wall, it is elapsed time if the thread does not run. Without --budget, -i also
+    /// switches the limit for the cost off
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -93,8 +93,8 @@ pub struct Capture {
     /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
     /// by call stack and owner become estimates. If most of the cost is that of cpu or wall samples, these are taken
-    /// less often than -i says. If sampling, too, costs more than one and a half times
-    /// this, the report, `status` and `stop` say so
+    /// less often than -i says. If the cost is above 1.5 times this limit even with sampling, the report,
+    /// `status` and `stop` say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
@@ -107,8 +107,8 @@ pub struct Capture {
     #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
     pub max_rate: Option<u64>,
 
-    /// Sample always, not only beyond --budget or --max-rate: in each interval of this
-    /// length (us, ms), record the contentions and waits that are in progress at a random instant
+    /// Always sample, also below --budget and --max-rate: in each interval of this length (us, ms),
+    /// record the contentions and waits that are in progress at a random instant
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
@@ -118,14 +118,14 @@ pub struct Capture {
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 
-    /// Limit for the memory of event buffers (at least 1m); default: 16m. It cannot grow in a JVM that has loaded
-    /// Headway already
+    /// Limit for the memory of event buffers (at least 1m); default: 16m. If the JVM has loaded Headway
+    /// already, the limit cannot be raised
     #[arg(long, value_name = "SIZE", value_parser = memory, hide_short_help = true)]
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time that threads were blocked on it, divided by the time of all threads
-    /// without their waits
+    /// of a lock is the time that threads were blocked on it, divided by the time in which threads did not
+    /// wait (they were on CPU, ready, blocked, asleep or in I/O)
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
@@ -151,17 +151,17 @@ pub struct Capture {
 
     /// Show the exact method of an owner also in code that was compiled before Headway attached.
     /// Without this option, a method that the compiler inlined appears as its caller. The JVM compiles the classes of such methods
-    /// again, on JDK 17 perhaps all code, so the program is slower for a while. `run` does not need it
+    /// again (on JDK 17 perhaps all code), so the program is slower for a while. `run` does not need it
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
     /// Change no code and no class: use only JVMTI, the JVM's interface for tools. The recording then has no
-    /// owners, parks, samples or re-acquisitions after Object.wait; its report lists what is missing
+    /// owners, parks or samples, and no time blocked after Object.wait; its report lists what is missing
     #[arg(long)]
     pub safe: bool,
 
     /// Fail and record nothing if any part of Headway cannot work (`headway status` lists the
-    /// parts), instead of using a fallback or recording less. With `run`, the JVM then ends with exit code 1
+    /// parts), instead of using a fallback or recording less. With `run`, the program then does not start, and the exit code is 1
     #[arg(long)]
     pub strict: bool,
 
@@ -169,14 +169,14 @@ pub struct Capture {
     #[arg(long)]
     pub redact: bool,
 
-    /// How threads are sampled: auto (default) is perf where it is allowed, else signal; perf uses perf_event,
-    /// signal uses CPU timers with SIGPROF; jvmti, agct (AsyncGetCallTrace) and handshake are for comparisons
-    /// only. With signal, running threads are sampled only for -e cpu and -e wall; without these, the
-    /// report shows what owners did only while they slept or waited
+    /// How threads are sampled. Best left at auto (the default): perf (perf_event) if the kernel allows it, otherwise
+    /// signal (CPU timers with SIGPROF). With signal, running threads are sampled only for -e cpu and -e wall; without
+    /// these, the report shows what owners did only while they slept or waited. jvmti, agct (AsyncGetCallTrace) and
+    /// handshake are for comparisons
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// For tests of Headway's fallbacks only: disable parts of it (`headway status` lists the active ones;
+    /// Only for testing Headway: switch parts of it off, so that it uses its fallbacks (`headway status` lists the parts;
     /// docs/hooks.md explains the words): exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
     /// park-natives, park-locksupport, park-redirect, vmstructs, chains
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', value_parser = mechanism, hide_short_help = true)]

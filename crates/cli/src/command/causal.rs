@@ -19,8 +19,8 @@ pub use report::{show, CausalReport};
 const EXAMPLES: &str = "\
 Examples:
   headway causal run --progress com.acme.Shop.order -- java -jar shop.jar
-  headway causal record -d 2m --progress order --scope 'com.acme.*' 4711
-  headway causal run --progress order --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
+  headway causal record -d 2m --progress Shop.java:42 --scope 'com.acme.*' 4711
+  headway causal run --progress order-done --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
   headway causal run --progress Shop.java:42 --target lock:Inventory.lock -- java -jar shop.jar
   headway causal run --latency Shop.accept,Shop.reply -- java -jar shop.jar
   headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
@@ -63,9 +63,9 @@ pub struct Experiments {
     #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
     pub latency: Vec<String>,
 
-    /// Measure how much sooner a program ends that ends by itself. `causal run` runs it again and
-    /// again, with each speedup of each --target. With `causal record`, the first --target has the
-    /// first speedup until the recording ends
+    /// For a program that ends by itself: measure how much sooner it ends. `causal run` runs it again and
+    /// again, with each speedup of each --target. `causal record` applies only the first speedup of the
+    /// first --target, until the recording ends
     #[arg(long, requires = "target", conflicts_with_all = ["progress", "latency"])]
     pub end_to_end: bool,
 
@@ -81,7 +81,8 @@ pub struct Experiments {
     #[arg(long, value_name = "PATTERN", value_parser = name)]
     pub scope: Vec<String>,
 
-    /// Speedups to try, in percent; default: 25,50,75,100
+    /// Speedups to try, in percent of the time that the target takes (100: it takes no time);
+    /// default: 25,50,75,100
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 

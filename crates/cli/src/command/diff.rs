@@ -35,9 +35,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// The output says how many calls (from one method to another) are "hot" in both recordings. A
-    /// call is hot if it took at least this fraction (0.1: 10 %) of the time of the most expensive call
-    /// of its recording
+    /// A call from one method to another is hot if it takes at least this fraction (0.1: 10 %) of the time of the
+    /// most expensive call of its recording. The last lines say how many calls are hot in both
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

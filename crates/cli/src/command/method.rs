@@ -9,6 +9,7 @@ use crate::render;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_analysis::method::{flat, hot_paths, CallTree, Grouping, Measure, Origin, Unit};
+use headway_analysis::names::is_plumbing;
 use headway_analysis::report::{OwnerActivity, SampledMethod, SampledPath};
 use regex::Regex;
 use serde::Serialize;
@@ -19,8 +20,8 @@ use std::path::Path;
 #[command(next_help_heading = "Methods")]
 pub struct MethodView {
     /// Show where time goes, by method: self and total time, the hottest call stacks, and
-    /// what owners of locks executed while other threads were blocked. --by then takes only thread or
-    /// group
+    /// what owners of locks executed while other threads were blocked. In a recording that has no CPU or wall-clock samples:
+    /// blocked time, by lock and by the methods of owners. --by then takes only thread or group
     #[arg(long)]
     pub method: bool,
 
@@ -74,7 +75,8 @@ pub struct Section {
     pub threads: String,
     /// Part of the whole.
     pub share: f64,
-    /// Most self time first. Shares are parts of this section.
+    /// Most self time first. Shares are parts of this section. Of blocked time: first the locks, then methods, which
+    /// have no self time.
     pub methods: Vec<SampledMethod>,
     /// The calling contexts with most time of their own.
     pub stacks: Vec<SampledPath>,
@@ -116,8 +118,10 @@ impl MethodView {
                 ..ProfileQuestion::default()
             },
         )?;
-        let document = self.document(&profiled, &analysed, question.top);
+        let mut document = self.document(&profiled, &analysed, question.top, !json);
         if json {
+            // The text shows few lines and says how many others there are.
+            document.owner_activity.iter_mut().for_each(|activity| activity.keep_top(question.top));
             crate::json::print(&document)?;
         } else {
             let printed = terminal::print(&render::methods(&analysed, &document, question.top, &Screen::stdout()));
@@ -126,7 +130,7 @@ impl MethodView {
         analysed.damage().map_or(Ok(DONE), Err)
     }
 
-    fn document(&self, profiled: &Profiled, analysed: &Analysed, top: usize) -> MethodDocument {
+    fn document(&self, profiled: &Profiled, analysed: &Analysed, top: usize, for_reading: bool) -> MethodDocument {
         let profile = &profiled.profile;
         let total = profile.tree.total();
         let mut document = MethodDocument {
@@ -138,12 +142,11 @@ impl MethodView {
             duration_ns: profile.duration.0,
             truncated: profile.counts.truncated,
             without_stack: profile.counts.without_stack,
-            sections: sections(&profile.tree, top),
+            sections: sections(&profile.tree, profile.measure.is_blocked_time(), top, for_reading),
             callers: Vec::new(),
             owner_activity: analysed.report.owner_activity.clone(),
         };
         document.owner_activity.truncate(top);
-        document.owner_activity.iter_mut().for_each(|activity| activity.keep_top(top));
         if let Some(regex) = &self.callers_of {
             document.callers =
                 callers(&profile.tree.callers_of(|name| regex.is_match(name)), total.in_unit(document.unit), top);
@@ -153,11 +156,19 @@ impl MethodView {
     }
 }
 
-/// One section for each thread or group at the top of the tree, or one for all.
-fn sections(tree: &CallTree, top: usize) -> Vec<Section> {
+/// One section for each thread or group at the top of the tree, or one for all. `for_reading`, methods that do what they
+/// do for a caller are left out where callers are known.
+fn sections(tree: &CallTree, is_blocked_time: bool, top: usize, for_reading: bool) -> Vec<Section> {
     let of = |tree: &CallTree, threads: &str, share: f64| {
-        let mut methods = flat(tree);
+        // Of blocked time, the locks come first. Methods have no self time there: they need room of their kind.
+        let (mut methods, mut without_own): (Vec<_>, Vec<_>) =
+            flat(tree).into_iter().partition(|method| method.self_samples > 0 || method.self_ns > 0);
+        if for_reading && without_own.iter().any(|method| !is_plumbing(&method.method)) {
+            without_own.retain(|method| !is_plumbing(&method.method));
+        }
         methods.truncate(top);
+        without_own.truncate(if is_blocked_time { top } else { top - methods.len() });
+        methods.append(&mut without_own);
         Section { threads: threads.to_owned(), share, methods, stacks: hot_paths(tree, top) }
     };
     let is_thread = |context: &u32| {

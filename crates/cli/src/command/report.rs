@@ -22,7 +22,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   headway report app.jfr                         findings, on one screen
-  headway report --full app.jfr                  everything
+  headway report --full app.jfr                  all findings and tables
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
   headway report --pressure --interval 100ms app.jfr     pressure of each lock, by interval
@@ -44,13 +44,13 @@ pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
 
-    /// Show everything: all findings (else at most five, and none that costs much less than the largest), the breakdown of blocked
-    /// time, waits, parks, what was dropped. --by, --top and -t imply it
+    /// Show more than one screen: all findings (without it at most five, and none that costs less than 1 % of the largest), the breakdown
+    /// of blocked time, waits, parks, what was dropped; of long lists the first --top rows. --by, --top and -t imply it
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
-    /// Leave out contentions shorter than this, from the totals too (ns, us, ms, s);
-    /// `record --min-duration` keeps them in the totals
+    /// Leave out contentions shorter than this (ns, us, ms, s), also from the total of the blocked time. The bar of
+    /// thread time, waits and pressure still contain them. `record --min-duration` keeps them in all totals
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 
@@ -102,7 +102,8 @@ pub struct Report {
     #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS, help_heading = "Output")]
     rows: usize,
 
-    /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match
+    /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match. Of
+    /// several files: a report of each, then the totals and waits of all side by side
     #[arg(required = true, value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 }

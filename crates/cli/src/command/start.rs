@@ -20,8 +20,8 @@ Examples:
   headway dump -o incident.jfr 4711      copy them into a file; the recording continues
   headway stop --detach 4711             end it, and detach the agent
 
-The JVM writes the recording itself, so its user must be able to write to the
-directory of FILE.";
+The recording ends with `stop`, or when the JVM ends. The JVM writes the file, so
+its user must be able to write to the directory of FILE.";
 
 /// Options of `start`.
 #[derive(Debug, Args)]

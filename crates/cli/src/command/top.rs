@@ -32,8 +32,10 @@ Examples:
   headway top --json -n 5 4711 | jq '.locks[0]'
 
 `top` shows the running recording if there is one. Otherwise it starts a recording
-of pressure (-e pressure), and ends it when you quit. If `top` loaded the agent,
-`top` then detaches it (`headway stop --help` says what stays).
+of pressure (-e pressure), and ends it when you quit. Like `record`, this changes
+functions of the JVM in memory and pauses it for some milliseconds at the start.
+If `top` loaded the agent, `top` detaches it at the end (`headway stop --help`
+says what stays).
 
 Keys: q quits, p pauses the display, s changes the order, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";

@@ -60,6 +60,18 @@ pub fn by_name(names: &Regex) -> ThreadFilter {
 }
 
 impl Question {
+    /// The options that leave something out, for a command that shall leave out the same.
+    fn selected(&self) -> String {
+        let options = [
+            ("--min-duration", self.min_duration.map(|span| span.to_string())),
+            ("--from", self.from.map(|moment| moment.to_string())),
+            ("--to", self.to.map(|moment| moment.to_string())),
+            ("--threads", self.threads.as_ref().map(|names| format!("'{}'", names.as_str().replace('\'', "'\\''")))),
+        ];
+        let given = options.into_iter().filter_map(|(option, value)| Some(format!(" {option} {}", value?)));
+        given.collect()
+    }
+
     fn options(&self, path: &Path) -> Result<Options, Failure> {
         let (from, to) = range(self.from, self.to, path)?;
         let filter = self.threads.as_ref().map(by_name);
@@ -176,6 +188,8 @@ pub struct Analysed {
     pub problems: Vec<String>,
     /// Rows of each level that are shown.
     pub top: usize,
+    /// The options that chose a part of the recording, as they were given, each with a space before it.
+    pub selected: String,
 }
 
 impl Analysed {
@@ -208,7 +222,8 @@ impl Analysed {
                     .into(),
             });
         }
-        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top })
+        let selected = question.selected();
+        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top, selected })
     }
 
     /// The failure of a damaged file whose readable part was shown.
@@ -262,12 +277,24 @@ mod tests {
         let locks = vec![lock(9, vec![]), lock(4, vec![PhaseReport::default()]), lock(2, vec![])];
         let pressure = PressureReport { locks, acquiring_ns: 15, ..PressureReport::default() };
         let report = Report { pressure: Some(pressure), ..Report::default() };
-        let analysed = Analysed { path: PathBuf::new(), report, problems: Vec::new(), top: 1 };
+        let analysed = Analysed { path: PathBuf::new(), report, problems: Vec::new(), top: 1, selected: String::new() };
         for (phases_only, listed) in [(false, 9), (true, 4)] {
             let pressure = analysed.pressure_of_top(phases_only).expect("pressure");
             assert_eq!((pressure.locks.len(), pressure.locks[0].acquiring_ns), (1, listed));
             assert_eq!((pressure.other_locks.count, pressure.other_locks.total_ns), (2, 15 - listed));
         }
+    }
+
+    #[test]
+    fn what_was_selected_can_be_asked_for_again() {
+        let question = Question {
+            from: moment("7s").ok(),
+            to: moment("-500ms").ok(),
+            threads: Regex::new("request-.*|it's").ok(),
+            ..Question::default()
+        };
+        assert_eq!(question.selected(), " --from 7s --to -500ms --threads 'request-.*|it'\\''s'");
+        assert_eq!(Question::default().selected(), "");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::terminal::Screen;
 use headway_analysis::ledger::{EntryKind, Ledger, Part};
 use headway_analysis::names;
 use headway_analysis::report::{Advice, Finding, FindingKind, FindingStack, Report};
-use headway_model::Loss;
+use headway_model::{printable, Loss};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -60,7 +60,7 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     let file = if file != "-" && file.chars().all(is_plain) { file.as_str() } else { "FILE" };
     // On a line each, for copying.
     for line in [
-        format!("Full report: headway report {file} --full"),
+        format!("Full report: headway report {file}{} --full", printable(&analysed.selected)),
         format!("Web page: headway report {file} -o report.html"),
         format!("Terms explained: {}", manual()),
     ] {

@@ -80,22 +80,17 @@ fn per_second(before: &Profiled, after: &Profiled) -> Option<String> {
     Some(format!("Per second of recording: {} before, {} after ({change}).{shares}", time(was), time(is)))
 }
 
-/// `87 % of the time has the same call stacks in both recordings. Of 2 hot calls before, 2 are hot after; ...`
+/// `87 % of the time has the same call stacks in both recordings. Hot calls: 3 before, 2 after, 2 in both.`
 fn agreement_in_words(agreement: &Agreement) -> String {
-    let both = |part: f64, all: u64| (part * all as f64).round() as u64;
     let (before, after) = (agreement.hot_edges_before, agreement.hot_edges_after);
-    let kept = both(agreement.hot_edge_coverage_back, before);
-    let hot = match kept {
+    let both = (agreement.hot_edge_coverage_back * before as f64).round() as u64;
+    let hot = match both {
         0 => "No call is hot in both recordings.".to_owned(),
-        kept => format!(
-            "Of {} before, {} also hot after; of {} after, {} before.",
-            numbers::counted(before, "hot call", "hot calls"),
-            if kept == 1 { "1 is".to_owned() } else { format!("{} are", numbers::grouped(kept)) },
+        both => format!(
+            "Hot calls: {} before, {} after, {} in both.",
+            numbers::grouped(before),
             numbers::grouped(after),
-            match both(agreement.hot_edge_coverage, after) {
-                1 => "1 was".to_owned(),
-                were => format!("{} were", numbers::grouped(were)),
-            },
+            numbers::grouped(both)
         ),
     };
     format!(
@@ -228,8 +223,7 @@ mod tests {
             threshold: 0.1,
         };
         let text =
-            "79 % of the time has the same call stacks in both recordings. Of 3 hot calls before, 2 are also hot \
-                    after; of 2 after, 2 were before. ";
+            "79 % of the time has the same call stacks in both recordings. Hot calls: 3 before, 2 after, 2 in both. ";
         assert!(agreement_in_words(&agreement).starts_with(text), "{}", agreement_in_words(&agreement));
         let none = Agreement { hot_edge_coverage: 0.0, hot_edge_coverage_back: 0.0, overlap: 0.0, ..agreement };
         let text = "0 % of the time has the same call stacks in both recordings. No call is hot in both recordings. ";

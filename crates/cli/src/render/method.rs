@@ -53,9 +53,9 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     if !document.callers.is_empty() {
         callers(&document.callers, &note, screen, &mut out);
     }
-    for activity in document.owner_activity.iter().take(top) {
-        owner(activity, analysed.report.sampling.is_some(), screen, &mut out);
-    }
+    let activities = &document.owner_activity;
+    let shown: Vec<&OwnerActivity> = activities.iter().filter(|activity| activity.suffices()).take(top).collect();
+    inside(activities, &shown, analysed.report.sampling.is_some(), screen, &mut out);
     quality::write(analysed, screen, &mut out);
     out
 }
@@ -93,9 +93,14 @@ fn engine(settings: &[(String, String)]) -> Option<String> {
 }
 
 fn write_section(section: &Section, document: &MethodDocument, note: &str, screen: &Screen, out: &mut String) {
-    let (unit, has_locks) = (document.unit, document.measure.is_blocked_time());
+    let has_locks = document.measure.is_blocked_time();
     let part = numbers::percent(section.share);
     match section.threads.as_str() {
+        "" if has_locks => {
+            locks(section, note, screen, out);
+            methods_of(section, document.measure, screen, out);
+            return chains(section, has_locks, screen, out);
+        }
         "" => title(heading_of(document), note, screen, out),
         UNKNOWN if has_locks => {
             title("hand-off, VM pauses, or owner not known", &format!("{part} of the blocked time"), screen, out);
@@ -106,6 +111,13 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
         }
         threads => title(threads, &format!("{part} of all"), screen, out),
     }
+    self_and_total(section, document.unit, screen, out);
+    if section.threads.is_empty() {
+        chains(section, has_locks, screen, out);
+    }
+}
+
+fn self_and_total(section: &Section, unit: Unit, screen: &Screen, out: &mut String) {
     let header = format!(
         "  {:>7} {:>7} {:>9}",
         "self %",
@@ -124,10 +136,42 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
             prose::fitted(&method.method, room, screen)
         );
     }
-    if section.threads.is_empty() {
-        legend(document, screen, out);
-        chains(section, has_locks, screen, out);
+}
+
+/// The rows that are locks: threads were blocked on them.
+fn locks(section: &Section, note: &str, screen: &Screen, out: &mut String) {
+    title("LOCKS", note, screen, out);
+    for lock in section.methods.iter().filter(|row| row.self_ns > 0) {
+        shared(lock.self_share, lock.self_ns, &lock.method, screen, out);
     }
+}
+
+/// The rows that are methods: parts of the same time.
+fn methods_of(section: &Section, measure: Measure, screen: &Screen, out: &mut String) {
+    let (heading, note) = match measure {
+        Measure::Owner => {
+            ("METHODS OF OWNERS", "blocked time while the owner of the lock was in the method; these times overlap")
+        }
+        _ => ("METHODS OF BLOCKED THREADS", "time blocked in the method and in what it called; these times overlap"),
+    };
+    let mut methods = section.methods.iter().filter(|row| row.self_ns == 0).peekable();
+    if methods.peek().is_some() {
+        title(heading, note, screen, out);
+    }
+    for method in methods {
+        shared(method.total_share, method.total_ns, &method.method, screen, out);
+    }
+}
+
+fn shared(share: f64, ns: u64, name: &str, screen: &Screen, out: &mut String) {
+    let room = screen.width.saturating_sub(22).max(20);
+    let _ = writeln!(
+        out,
+        "  {:>7} {:>9}  {}",
+        numbers::percent(share),
+        numbers::time(ns),
+        prose::fitted(name, room, screen)
+    );
 }
 
 fn heading_of(document: &MethodDocument) -> &'static str {
@@ -206,13 +250,18 @@ fn callers(callers: &[Caller], note: &str, screen: &Screen, out: &mut String) {
 /// What owners of the locks with the most blocked time executed, in a report of blocked time.
 pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
     let matters = |activity: &&OwnerActivity| {
-        activity.samples > 0 && activity.blocked_ns as f64 >= OF_BLOCKED * report.blocked_ns as f64
+        activity.suffices() && activity.blocked_ns as f64 >= OF_BLOCKED * report.blocked_ns as f64
     };
     let shown: Vec<&OwnerActivity> = report.owner_activity.iter().filter(matters).take(OWNERS).collect();
-    for activity in &shown {
-        owner(activity, report.sampling.is_some(), screen, out);
+    inside(&report.owner_activity, &shown, report.sampling.is_some(), screen, out);
+}
+
+/// What the shown ones executed, and what is not shown.
+fn inside(all: &[OwnerActivity], shown: &[&OwnerActivity], is_sampled: bool, screen: &Screen, out: &mut String) {
+    for activity in shown {
+        owner(activity, is_sampled, screen, out);
     }
-    if let Some(line) = others(&report.owner_activity, &shown) {
+    if let Some(line) = others(all, shown) {
         let _ = writeln!(out);
         for line in prose::wrapped(&line, screen.width, 2) {
             let _ = writeln!(out, "{}", screen.faint(&line));
@@ -220,17 +269,19 @@ pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
-/// How many owners with samples are not shown, and how long they blocked others.
+/// How many owners with samples are not shown, for example because of too few samples, and how long they blocked others.
 fn others(all: &[OwnerActivity], shown: &[&OwnerActivity]) -> Option<String> {
     let rest = all.iter().filter(|one| one.samples > 0 && !shown.iter().any(|shown| std::ptr::eq(*shown, *one)));
     let rest: Vec<&OwnerActivity> = rest.filter(|_| !shown.is_empty()).collect();
     let ns = rest.iter().map(|one| one.blocked_ns).sum();
     (!rest.is_empty()).then(|| {
-        let owners = numbers::counted(rest.len() as u64, "other owner", "other owners");
-        format!(
-            "Not shown: {owners} of which samples were taken (pairs of lock and method), which blocked threads for {}.",
-            numbers::time(ns)
-        )
+        let owners = numbers::counted(rest.len() as u64, "smaller one", "smaller ones");
+        let few = rest.iter().filter(|one| !one.suffices()).count() as u64;
+        let few = match few {
+            0 => String::new(),
+            few => format!(" ({} with too few samples)", numbers::grouped(few)),
+        };
+        format!("Not shown: {owners}{few}, which blocked threads for {}.", numbers::time(ns))
     })
 }
 
@@ -279,10 +330,6 @@ fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut 
     for line in prose::wrapped(&note, screen.width, 2) {
         let _ = writeln!(out, "{}", prose::with_names(&line, screen));
     }
-    if !activity.suffices() {
-        let _ = writeln!(out, "  These are too few samples to say what it executed.");
-        return;
-    }
     let room = screen.width.saturating_sub(11).max(20);
     for spot in activity.lines.iter().take(SPOTS) {
         let share = numbers::percent(spot.share * covered);
@@ -315,7 +362,7 @@ mod tests {
         // Without samples there is nothing to show.
         all.push(owner(0, 5_000_000_000));
         let line = others(&all, &[&all[0], &all[1]]).unwrap();
-        assert!(line.starts_with("Not shown: 1,200 other owners "), "{line}");
+        assert!(line.starts_with("Not shown: 1,200 smaller ones "), "{line}");
         assert!(line.ends_with(" which blocked threads for 1.20 s."), "{line}");
         assert_eq!(others(&all[..2], &[&all[0], &all[1]]), None);
         assert_eq!(others(&all, &[]), None);

@@ -28,7 +28,7 @@ pub use prose::print_folded;
 
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
-use headway_analysis::report::Report;
+use headway_analysis::report::{RecordingSummary, Report};
 use headway_analysis::sampled::SamplingWindow;
 use headway_model::printable;
 use std::fmt::Write;
@@ -122,11 +122,13 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
         facts.push(jvm.to_owned());
     }
     facts.push(numbers::counted(report.threads, "thread", "threads"));
-    let length = numbers::time(report.duration_ns);
+    facts.extend(recording.cpus().map(|cpus| numbers::counted(cpus, "CPU", "CPUs")));
+    let length = numbers::time(recording.duration_ns);
     facts.push(match recording.producer.as_str() {
         "" => format!("{length} recorded"),
         producer => format!("{length} recorded by {producer}"),
     });
+    facts.extend(began(recording));
     let mut out = format!("{}\n", screen.strong(&file_name(&analysed.path)));
     for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
@@ -140,6 +142,13 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
         }
     }
     out
+}
+
+/// `began 2026-11-30 04:59:05 UTC`; `None` if the recording does not say when. UTC, so that two people read the same.
+fn began(recording: &RecordingSummary) -> Option<String> {
+    let epoch_ns = i128::from(recording.start_ns) + i128::from(recording.epoch_offset_ns);
+    let began = jiff::Timestamp::from_nanosecond(epoch_ns).ok().filter(|_| recording.start_ns > 0)?;
+    Some(format!("began {} UTC", began.strftime("%F %T")))
 }
 
 /// What the recording has as sums only, because it was asked for a minimum.

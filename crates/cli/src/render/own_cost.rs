@@ -30,6 +30,8 @@ pub struct OwnCost {
     duration_ns: u64,
     /// What it may cost, as a part of the process's CPU time, or of one CPU if it used less.
     budget: Option<f64>,
+    /// True if the recording says that there was no limit.
+    has_no_limit: bool,
     /// True if a part of the recording cost more than that by far.
     is_exceeded: bool,
     /// CPU time of beginning the recording.
@@ -52,8 +54,9 @@ impl From<&Report> for OwnCost {
             hook_cpu_error_ns: recording.hook_cpu_error_ns,
             timed_calls: recording.timed_calls,
             process_cpu_ns: recording.process_cpu_ns,
-            duration_ns: report.duration_ns,
+            duration_ns: recording.duration_ns,
             budget: percent.map(|percent| percent / 100.0),
+            has_no_limit: setting("budget").is_some_and(|value| value == "none"),
             is_exceeded: report.degraded.iter().any(|degraded| degraded.mechanism == "budget"),
             attach_cpu_ns: recording.attach_cpu_ns,
             attach_pause_ns: recording.attach_pause_ns,
@@ -73,6 +76,8 @@ impl From<&Reply> for OwnCost {
             process_cpu_ns: reply.process_cpu_ns.unwrap_or(0),
             duration_ns: reply.duration_ns.unwrap_or(0),
             budget: reply.budget,
+            // Older agents do not say whether there is one.
+            has_no_limit: false,
             is_exceeded: reply.notes.iter().any(|note| note.starts_with("budget: exceeded")),
             attach_cpu_ns: reply.attach_cpu_ns.unwrap_or(0),
             attach_pause_ns: reply.attach_pause_ns.unwrap_or(0),
@@ -133,7 +138,9 @@ impl OwnCost {
             percent(ns as f64 / self.process_cpu_ns as f64),
             time(self.process_cpu_ns)
         );
-        let Some(budget) = self.budget else { return of_process };
+        let Some(budget) = self.budget else {
+            return if self.has_no_limit { format!("{of_process} (no limit was set)") } else { of_process };
+        };
         let limit = format!("(limit {}{})", limit(budget), self.is_kept(budget, range));
         match self.process_cpu_ns < self.duration_ns {
             true => {
@@ -187,6 +194,7 @@ mod tests {
             process_cpu_ns: 1000 * MS,
             duration_ns: 500 * MS,
             budget: None,
+            has_no_limit: false,
             is_exceeded: false,
             attach_cpu_ns: 31 * MS,
             attach_pause_ns: 2 * MS,
@@ -229,6 +237,8 @@ mod tests {
         of(short, ", 1.5 % of one CPU (limit 1 %, as the mean of 10 s or more) or ");
         of(OwnCost { process_cpu_ns: 40_000 * MS, ..all }, ", 0.2 % of the process's 40.0 s (limit 1 %: kept). ");
         of(OwnCost { budget: None, ..all }, ", 1.6 % of the process's 4.82 s. ");
+        let without = OwnCost { budget: None, has_no_limit: true, ..all };
+        of(without, ", 1.6 % of the process's 4.82 s (no limit was set). ");
         // What is not included may be over the limit, or what is included is already.
         of(cost, ", 0.8 % of one CPU (limit 1 %) or 1.6 % of the process's 4.82 s. ");
         of(OwnCost { budget: Some(0.005), ..cost }, ", 0.8 % of one CPU (limit 0.5 %: not kept) or ");

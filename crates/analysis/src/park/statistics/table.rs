@@ -110,7 +110,7 @@ impl BlockerStatistics {
 
     /// The thread whose stack is shown, and that it has nothing to do, if so.
     pub fn who(&self) -> String {
-        let idle = if self.idle { ", idle (waiting for work)" } else { "" };
+        let idle = if self.idle { ", idle (waiting for work or the end of threads)" } else { "" };
         format!("{}{idle}", self.thread)
     }
 
