@@ -17,15 +17,22 @@ pub enum Failure {
     Damaged(String),
     /// What `--fail` asks about was found: 5.
     Found(String),
+    /// A query reached the bound of memory: 1.
+    Memory,
     /// Somebody else says why; this is the code.
     Said(u8),
 }
+
+/// The sentence for [`Failure::Memory`].
+const MEMORY: &str =
+    "the query needs more memory than --memory allows. Raise --memory (in MiB), or select one service or \
+    fewer days";
 
 impl Failure {
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
-            Failure::Failed(_) => 1,
+            Failure::Failed(_) | Failure::Memory => 1,
             Failure::Usage(_) => 2,
             Failure::Damaged(_) => 4,
             Failure::Found(_) => 5,
@@ -40,6 +47,7 @@ impl fmt::Display for Failure {
             Failure::Failed(text) | Failure::Usage(text) | Failure::Damaged(text) | Failure::Found(text) => {
                 f.write_str(&printable(text))
             }
+            Failure::Memory => f.write_str(MEMORY),
             Failure::Said(code) => write!(f, "ended with exit code {code}"),
         }
     }
@@ -67,6 +75,8 @@ impl From<DataFusionError> for Failure {
                 Failure::Usage(line)
             }
             DataFusionError::Diagnostic(..) => Failure::Usage(line),
+            // Its text names consumers of the engine.
+            DataFusionError::ResourcesExhausted(_) => Failure::Memory,
             _ => Failure::Failed(line),
         }
     }
@@ -92,5 +102,19 @@ mod tests {
         let unknown = "there is no table or view nope: `SHOW TABLES` lists them";
         assert_eq!(said("table 'datafusion.public.nope' not found"), unknown);
         assert_eq!(said("DML not supported: COPY"), "DML not supported: COPY");
+    }
+
+    #[test]
+    fn the_bound_of_memory_is_said_plainly_wherever_it_is_reached() {
+        let reached =
+            || DataFusionError::ResourcesExhausted("Failed to allocate 1.0 MB for GroupedHashAggregate".into());
+        let wrapped = DataFusionError::ArrowError(
+            Box::new(datafusion::arrow::error::ArrowError::ExternalError(Box::new(reached()))),
+            None,
+        );
+        for error in [reached(), reached().context("a part of the plan"), wrapped] {
+            let failure = Failure::from(error);
+            assert_eq!((failure.code(), failure.to_string().as_str()), (1, MEMORY));
+        }
     }
 }

@@ -46,7 +46,18 @@ async fn write(store: &Store, snapshot: &Snapshot, bucket: u64) -> Result<Hours,
         let files = snapshot.files().filter(|file| file.bucket == bucket && file.table() == Some(source.table()));
         let files = files.map(|file| StoredFile::of(snapshot.day, file));
         let minutes = Database::of_files(store, vec![(source, files.collect())], MEMORY)?;
-        tables.push((table, minutes.of_view(&format!("{}_open", table.name())).await?));
+        let rows = minutes.of_view(&format!("{}_open", table.name())).await;
+        tables.push((table, rows.map_err(|failure| of_day(failure, snapshot.day))?));
     }
     Ok(store.write_hours(snapshot, bucket, &tables).await?)
+}
+
+/// This command has no `--memory`.
+fn of_day(failure: Failure, day: Day) -> Failure {
+    match failure {
+        Failure::Memory => Failure::Failed(format!(
+            "the hours of {day} need more than {MEMORY} MiB of memory: queries read its minutes instead"
+        )),
+        failure => failure,
+    }
 }

@@ -345,3 +345,27 @@ fn a_function_that_makes_a_very_large_value_does_not_take_the_machines_memory() 
     let said = fleet(["sql", "SELECT length(repeat('x', 5000000)) AS n", &place, "--memory", "64", "--format", "csv"]);
     assert_eq!((said.code, said.stdout.as_str()), (Some(0), "n\n5000000\n"), "{}", said.stderr);
 }
+
+/// Grouping, sorting and joining keep rows. What the engine says of its bound names parts of the engine.
+#[test]
+fn a_query_that_needs_more_memory_than_it_may_have_says_what_to_do() {
+    let (_folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let many = "FROM generate_series(1, 3000000) AS t(n)";
+    for question in [
+        format!("SELECT count(*) FROM (SELECT DISTINCT n * 7919 % 3000017 {many})"),
+        format!("SELECT n {many} ORDER BY n % 1000"),
+        format!("SELECT count(*) FROM (SELECT n {many}) a JOIN (SELECT n * 2 AS n {many}) b ON a.n = b.n"),
+    ] {
+        let said = fleet(["sql", &question, &place, "--memory", "16"]);
+        assert_eq!(said.code, Some(1), "{question}: {}{}", said.stdout, said.stderr);
+        assert_eq!(
+            said.stderr,
+            "headway-fleet: the query needs more memory than --memory allows. Raise --memory (in MiB), or select one \
+             service or fewer days\n",
+            "{question}"
+        );
+        let said = fleet(["sql", &question, &place, "--memory", "1024", "-o", "/dev/null"]);
+        assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""), "{question}");
+    }
+}

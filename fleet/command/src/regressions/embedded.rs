@@ -241,6 +241,26 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn sums_that_need_more_memory_than_is_left_end_the_search_with_a_sentence() {
+        let spec = Spec { services: 1, hosts: 5, jvms: 12, sites: 8, versions: 2, days: 2, ..Spec::default() };
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_make(folder.path().to_str().expect("UTF-8")).await.expect("a store");
+        let spec = Spec { minutes: 40, ..spec };
+        fill(&store, &Plan::of(&spec).expect("a plan"), true, |_, _| {}).await.expect("rows");
+        let session = over_store(&store, 64).await.expect("a session");
+        let pool = session.runtime_env().memory_pool.clone();
+        let reader = Reader { engine: &session, environment: None };
+        let Chosen { pairs, .. } = reader.choose(&search()).await.expect("versions");
+        let hosts = Arc::new(Hosts::of(reader.hosts_of_jvms().await.expect("hosts")));
+        assert!(minutes(&session, &reader, &pairs[0], &hosts).await.is_ok());
+        assert_eq!(pool.reserved(), 0);
+        let others = MemoryConsumer::new("others").register(&pool);
+        others.try_resize(64 << 20).expect("all of it");
+        let failure = minutes(&session, &reader, &pairs[0], &hosts).await.map(|_| ()).expect_err("no memory");
+        assert!(failure.to_string().starts_with("the query needs more memory than --memory allows. "), "{failure}");
+    }
+
     #[test]
     fn rows_of_a_version_are_runs() {
         use arrow::array::{ArrayRef, BooleanArray};
