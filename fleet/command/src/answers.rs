@@ -205,11 +205,17 @@ fn histograms_add_up_with_their_bounds() {
     );
 }
 
-/// Whole numbers of `top_sites`, and of hours and minutes in general, by either way.
-const BOTH_WAYS: [[&str; 2]; 3] = [
+/// Whole numbers of `top_sites`, and of hours and minutes in general, by either way. `jvms` is only known from minutes.
+const BOTH_WAYS: [[&str; 2]; 4] = [
     [
         "SELECT service, version, lock, kind, contentions, blocked_ns, handoff_ns, unknown_ns, max_ns, blocked_share
+         FROM top_sites WHERE jvms > 0 ORDER BY service, version, site_id",
+        "SELECT service, version, lock, kind, contentions, blocked_ns, handoff_ns, unknown_ns, max_ns, blocked_share
          FROM top_sites ORDER BY service, version, site_id",
+    ],
+    [
+        "SELECT service, version, lock, kind, contentions, blocked_ns, handoff_ns, unknown_ns, max_ns, blocked_share
+         FROM top_sites WHERE jvms > 0 ORDER BY service, version, site_id",
         "SELECT service, version, lock, kind, contentions, blocked_ns, handoff_ns, unknown_ns, max_ns, blocked_share
          FROM top_sites_from_hours ORDER BY service, version, site_id",
     ],

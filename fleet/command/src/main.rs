@@ -19,6 +19,7 @@ mod session;
 mod ship;
 mod submit;
 mod tables;
+mod top;
 mod view;
 mod views;
 

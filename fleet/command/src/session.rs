@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::files::{in_memory, FileTable, StoredFile};
 use crate::memory::limit;
 use crate::tables::{files, Source};
+use crate::top::TopSites;
 use crate::views::{view, views, Dialect, View};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
@@ -230,5 +231,6 @@ async fn add_views(context: &SessionContext) -> Result<(), Failure> {
         let view = context.sql(&query).await?.into_view();
         context.register_table(name, view)?;
     }
+    TopSites::replace(context).await?;
     Ok(())
 }

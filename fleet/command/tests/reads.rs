@@ -77,10 +77,23 @@ fn said(words: &[&str]) -> String {
 fn long_ranges_open_hours_instead_of_minutes() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().to_str().expect("UTF-8");
-    let query = "EXPLAIN ANALYZE SELECT * FROM top_sites_from_hours";
-    let opened = || {
-        let plan = said(&["sql", query, place]);
+    let opened_by = |query: &str| {
+        let plan = said(&["sql", &format!("EXPLAIN ANALYZE {query}"), place]);
         ["lock_minute/", "load_minute/", "lock_hour/", "load_hour/"].map(|table| plan.contains(table))
+    };
+    let opened = || {
+        let opened = opened_by("SELECT * FROM top_sites_from_hours");
+        for query in [
+            "SELECT lock, blocked_ns FROM top_sites ORDER BY blocked_ns DESC LIMIT 10",
+            "SELECT service, sum(blocked_share) FROM top_sites WHERE lock <> 'x' GROUP BY service",
+        ] {
+            assert_eq!(opened_by(query), opened, "{query}");
+        }
+        // What only minutes say.
+        for query in ["SELECT * FROM top_sites", "SELECT lock FROM top_sites WHERE jvms > 1"] {
+            assert_eq!(opened_by(query), [true, true, false, false], "{query}");
+        }
+        opened
     };
     tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
         let store = Store::open_or_make(place).await.expect("a store");
