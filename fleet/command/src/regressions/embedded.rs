@@ -85,19 +85,15 @@ async fn minutes(
     Ok(parts)
 }
 
-/// Adds rows of one version.
-type Add = fn(&mut Minutes, Version, &RecordBatch) -> Result<(), Failure>;
+/// Adds rows of one version, whose columns these are after the first.
+type Add = fn(&mut Minutes, Version, [&[i64]; 4]);
 
-fn add_load(to: &mut Minutes, version: Version, rows: &RecordBatch) -> Result<(), Failure> {
-    let [jvms, times, running, operations] = [1, 2, 3, 4].map(|column| values(rows, column));
-    to.load(version, &jvms?, &times?, &running?, &operations?);
-    Ok(())
+fn add_load(to: &mut Minutes, version: Version, [jvms, times, running, operations]: [&[i64]; 4]) {
+    to.load(version, jvms, times, running, operations);
 }
 
-fn add_blocked(to: &mut Minutes, version: Version, rows: &RecordBatch) -> Result<(), Failure> {
-    let [jvms, times, sites, blocked] = [1, 2, 3, 4].map(|column| values(rows, column));
-    to.blocked(version, &jvms?, &times?, &sites?, &blocked?);
-    Ok(())
+fn add_blocked(to: &mut Minutes, version: Version, [jvms, times, sites, blocked]: [&[i64]; 4]) {
+    to.blocked(version, jvms, times, sites, blocked);
 }
 
 /// Adds up a query's rows, each part of them by a task. The first column says whether a row is of the newer version.
@@ -117,8 +113,10 @@ async fn added_up(
         tasks.spawn(async move {
             while let Some(batch) = rows.next().await {
                 let batch = batch?;
+                let [jvms, times, third, fourth] = [1, 2, 3, 4].map(|column| values(&batch, column));
+                let columns = [jvms?, times?, third?, fourth?];
                 for (version, range) in runs(&batch)? {
-                    add(&mut minutes, version, &batch.slice(range.start, range.len()))?;
+                    add(&mut minutes, version, columns.each_ref().map(|column| &column[range.clone()]));
                 }
                 memory.try_resize(minutes.bytes())?;
             }
@@ -132,7 +130,7 @@ async fn added_up(
     Ok(parts)
 }
 
-/// Rows of one version that stand next to each other. Most files have rows of one version only.
+/// Rows of one version that stand next to each other. While JVMs change to another version, runs are short.
 fn runs(batch: &RecordBatch) -> Result<Vec<(Version, Range<usize>)>, Failure> {
     let is_new = batch.column(0).as_boolean_opt();
     let is_new = is_new.ok_or_else(|| Failure::Failed("a query's answer does not say which version".into()))?;
