@@ -1,8 +1,8 @@
-//! The view `top_sites`, which reads hours where a query does not ask for `jvms`: hours say everything else about a
-//! lock. For a month that is a fraction of the rows.
+//! The view `top_sites`, which reads hours where a query does not use `jvms`: hours have all its other columns, and for
+//! a month they are a fraction of the rows.
 //!
-//! For what lies between, hours stand for minutes only where they are true ([`headway_store::Hours`]). So both ways
-//! give the same rows.
+//! Hours count only while they have exactly the minutes of their bucket ([`headway_store::Hours`]). So both plans give
+//! the same rows.
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
