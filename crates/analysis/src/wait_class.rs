@@ -107,7 +107,7 @@ fn count_by_group(threads: impl Iterator<Item = ThreadId>, names: &Names) -> FxH
 
 /// Sites on one object, in several methods, whose threads all wait until the end, though only threads that wait there
 /// ended such waits before: givers and takers that wait for each other. Workers of a pool, which wake each other, too,
-/// wait in one method.
+/// wait in one method. A time limit wakes a thread, too.
 fn left_alone(sites: &[Site], names: &Names, threads: &Threads, range: Range) -> FxHashSet<usize> {
     let mut by_lock: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
     for (place, site) in sites.iter().enumerate() {
@@ -123,7 +123,8 @@ fn left_alone(sites: &[Site], names: &Names, threads: &Threads, range: Range) ->
         let here = || places.iter().filter_map(|place| sites.get(*place));
         let methods: FxHashSet<_> = here().map(|site| site.method).collect();
         let wait_to_the_end = here().all(|site| {
-            site.in_flight == site.threads.len() as u64 && site.in_flight_ns.saturating_mul(2) > site.total_ns
+            let all_are_in_flight = site.in_flight == site.threads.len() as u64 && site.in_flight_with_limit == 0;
+            all_are_in_flight && site.in_flight_ns.saturating_mul(2) > site.total_ns
         });
         let enders: FxHashSet<&str> = here().flat_map(|site| site.notifiers.keys()).map(|by| names.text(*by)).collect();
         if methods.len() < 2 || !wait_to_the_end || enders.is_empty() {

@@ -41,6 +41,8 @@ pub(crate) struct Site {
     pub interrupted: u64,
     pub in_flight: u64,
     pub in_flight_ns: u64,
+    /// Of those that had not ended, waits that end at some time whoever notifies or unparks the thread.
+    pub in_flight_with_limit: u64,
     pub threads: FxHashMap<ThreadId, u64>,
     pub notifiers: FxHashMap<TextId, u64>,
     /// Waits ended, and how long they had lasted, by group and chain of who
@@ -54,6 +56,8 @@ struct Current {
     lock: LockId,
     chain: ChainId,
     start: TimeNs,
+    /// It asked for a timeout.
+    has_limit: bool,
     /// End, outcome and notifier; `None` while it goes on.
     over: Option<(TimeNs, WaitOutcome, ThreadId)>,
 }
@@ -232,7 +236,7 @@ impl Waits {
     }
 
     pub fn begin(&mut self, e: &MonitorWait, context: &mut Context<'_>) {
-        let wait = Current { lock: e.lock, chain: e.chain, start: e.time, over: None };
+        let wait = Current { lock: e.lock, chain: e.chain, start: e.time, has_limit: e.timeout.0 > 0, over: None };
         self.replace(e.thread, wait, context);
     }
 
@@ -253,7 +257,8 @@ impl Waits {
             None => return,
         };
         let chain = if e.chain.is_some() { e.chain } else { begun.map_or(e.chain, |wait| wait.chain) };
-        let wait = Current { lock: e.lock, chain, start, over: Some((e.time, e.outcome, e.notifier)) };
+        let has_limit = e.timeout.0 > 0;
+        let wait = Current { lock: e.lock, chain, start, has_limit, over: Some((e.time, e.outcome, e.notifier)) };
         match self.shows_seen && e.seq.is_none() {
             // It ended at the notify, and of its re-acquisition there may be no event.
             true => self.commit(e.thread, wait, context),
@@ -338,7 +343,7 @@ impl Waits {
             Some((WaitOutcome::Notified, _)) => site.notified += 1,
             Some((WaitOutcome::TimedOut, _)) => site.timed_out += 1,
             Some((WaitOutcome::Interrupted, _)) => site.interrupted += 1,
-            None => site.count_in_flight(ns),
+            None => site.count_in_flight(ns, wait.has_limit),
         }
         if let Some(notifier) = notifier {
             *site.notifiers.entry(notifier).or_default() += 1;
@@ -363,6 +368,7 @@ impl Waits {
             synchronizer: Synchronizer::Monitor,
             start: wait.start,
             end,
+            has_limit: wait.has_limit,
             outcome: Some(outcome),
             waker,
             root: waker,
@@ -389,7 +395,7 @@ impl Waits {
             Some(ParkOutcome::Interrupted) => site.interrupted += 1,
             Some(ParkOutcome::Unparked | ParkOutcome::Spurious) => site.notified += 1,
             Some(ParkOutcome::Unknown) => {}
-            None => site.count_in_flight(ns),
+            None => site.count_in_flight(ns, wait.has_limit),
         }
         if let Some(waker) = waker {
             *site.notifiers.entry(waker.0).or_default() += 1;
@@ -467,8 +473,9 @@ impl Site {
         }
     }
 
-    fn count_in_flight(&mut self, ns: u64) {
+    fn count_in_flight(&mut self, ns: u64, has_limit: bool) {
         self.in_flight += 1;
+        self.in_flight_with_limit += u64::from(has_limit);
         self.in_flight_ns += ns;
     }
 
@@ -520,6 +527,7 @@ fn new_site(
         interrupted: 0,
         in_flight: 0,
         in_flight_ns: 0,
+        in_flight_with_limit: 0,
         threads: FxHashMap::default(),
         notifiers: FxHashMap::default(),
         wakers: FxHashMap::default(),

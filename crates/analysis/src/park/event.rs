@@ -3,7 +3,7 @@
 use super::classifier::Classifier;
 use super::synchronizer::{Classified, Release};
 use crate::monitor::order::Numbered;
-use headway_model::event::{Park, ParkBegin, ParkOutcome, Unpark};
+use headway_model::event::{Park, ParkBegin, ParkLimit, ParkOutcome, Unpark};
 use headway_model::{ChainId, Dictionary, LockId, ThreadId, TimeNs};
 
 /// Something that happened in the order of all parks and unparks.
@@ -23,11 +23,14 @@ pub(crate) enum ParkEventKind {
         blocker: LockId,
         owner: ThreadId,
         what: Classified,
+        /// The thread comes back at some time, whoever unparks it.
+        has_limit: bool,
     },
     End {
         blocker: LockId,
         owner: ThreadId,
         what: Classified,
+        has_limit: bool,
         start: TimeNs,
         start_seq: u64,
         outcome: ParkOutcome,
@@ -53,7 +56,8 @@ impl Numbered for ParkEvent {
 
 impl ParkEvent {
     pub fn begin(e: &ParkBegin, classifier: &mut Classifier, names: &Dictionary) -> ParkEvent {
-        let kind = ParkEventKind::Begin { blocker: e.blocker, owner: e.owner, what: classifier.park_begin(e, names) };
+        let (what, has_limit) = (classifier.park_begin(e, names), e.limit != ParkLimit::None);
+        let kind = ParkEventKind::Begin { blocker: e.blocker, owner: e.owner, what, has_limit };
         ParkEvent { seq: e.seq.0, time: e.time, thread: e.thread, chain: e.chain, kind }
     }
 
@@ -62,6 +66,7 @@ impl ParkEvent {
             blocker: e.blocker,
             owner: e.owner,
             what: classifier.park(e, names),
+            has_limit: e.limit != ParkLimit::None,
             start: e.start,
             start_seq: e.start_seq.0,
             outcome: e.outcome,

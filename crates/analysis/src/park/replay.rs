@@ -84,6 +84,7 @@ pub(super) struct Parked {
     pub chain: ChainId,
     pub start: TimeNs,
     pub start_seq: u64,
+    pub has_limit: bool,
     given: Option<Given>,
 }
 
@@ -102,6 +103,7 @@ impl Parked {
             synchronizer: self.what.synchronizer,
             start: self.start,
             end: end.max(self.start),
+            has_limit: self.has_limit,
             outcome,
             waker,
             root: waker,
@@ -377,7 +379,11 @@ impl ParkReplay {
 
     fn replay(&mut self, event: &ParkEvent, owners: &mut OwnersById, sink: &mut impl ContentionSink) {
         match event.kind {
-            ParkEventKind::Begin { blocker, owner, what } => self.begin(event, blocker, owner, what, owners),
+            ParkEventKind::Begin { blocker, owner, what, has_limit } => {
+                let (chain, start, start_seq) = (event.chain, event.time, event.seq);
+                let parked = Parked { blocker, owner, what, chain, start, start_seq, has_limit, given: None };
+                self.begin(event, parked, owners);
+            }
             ParkEventKind::Unpark { target, release, last_blocked } => {
                 self.unpark(event, target, (release, last_blocked), owners);
             }
@@ -385,14 +391,7 @@ impl ParkReplay {
         }
     }
 
-    fn begin(
-        &mut self,
-        event: &ParkEvent,
-        blocker: LockId,
-        owner: ThreadId,
-        what: Classified,
-        owners: &mut OwnersById,
-    ) {
+    fn begin(&mut self, event: &ParkEvent, mut parked: Parked, owners: &mut OwnersById) {
         self.bound_parkers();
         let parker = self.parkers.entry(event.thread).or_default();
         // Its end was dropped, or it would not park again. Locks count that themselves.
@@ -404,8 +403,7 @@ impl ParkReplay {
         let given = parker.permit.take().filter(|given| !is_sampled || given.waker.time >= event.time);
         let condition = parker.condition;
         let released = std::mem::take(&mut parker.released);
-        let mut parked =
-            Parked { blocker, owner, what, chain: event.chain, start: event.time, start_seq: event.seq, given: None };
+        let Parked { blocker, owner, what, .. } = parked;
         if let Some(given) = given {
             self.exit(&given, &parked, true, owners);
             parked.given = Some(given);
@@ -678,14 +676,16 @@ impl ParkReplay {
 
 /// A park and how it ended, as its end says it.
 pub(super) fn parked_of(end: &ParkEvent) -> Option<(Parked, ParkOutcome)> {
-    let ParkEventKind::End { blocker, owner, what, start, start_seq, outcome, .. } = end.kind else { return None };
-    Some((Parked { blocker, owner, what, chain: end.chain, start, start_seq, given: None }, outcome))
+    let ParkEventKind::End { blocker, owner, what, has_limit, start, start_seq, outcome, .. } = end.kind else {
+        return None;
+    };
+    Some((Parked { blocker, owner, what, chain: end.chain, start, start_seq, has_limit, given: None }, outcome))
 }
 
 /// The begin of a park, as its end reports it.
 fn begin_of(end: &ParkEvent) -> Option<ParkEvent> {
-    let ParkEventKind::End { blocker, owner, what, start, start_seq, .. } = end.kind else { return None };
-    let kind = ParkEventKind::Begin { blocker, owner, what };
+    let ParkEventKind::End { blocker, owner, what, has_limit, start, start_seq, .. } = end.kind else { return None };
+    let kind = ParkEventKind::Begin { blocker, owner, what, has_limit };
     (start_seq != 0).then_some(ParkEvent { seq: start_seq, time: start, kind, ..*end })
 }
 

@@ -19,6 +19,8 @@ pub struct ParkWait {
     pub start: TimeNs,
     /// When the thread came back; the end of the recording if it did not.
     pub end: TimeNs,
+    /// It ends at some time, whoever unparks the thread.
+    pub has_limit: bool,
     /// How it ended; `None` if it did not.
     pub outcome: Option<ParkOutcome>,
     /// Who ended it; all `NONE` if nobody did or it is not known. A thread that

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Givers and takers share one monitor, and wait for each other from 100 ms on; `producers` of them give.
-fn both_wait(producers: u64) -> Report {
+/// Givers and takers share one monitor, and wait for each other from 100 ms on, with this timeout; `producers` of them
+/// give.
+fn both_wait(producers: u64, timeout: DurationNs) -> Report {
     let mut waiting = Waiting::new(POOL, RETURN);
     let put = "java.lang.Object.wait com.acme.Buffer.put com.acme.Producer.run java.lang.Thread.run";
     let take = "java.lang.Object.wait com.acme.Buffer.take com.acme.Consumer.run java.lang.Thread.run";
@@ -17,13 +18,12 @@ fn both_wait(producers: u64) -> Report {
     };
     let begin = |thread: u64, ms: u64, seq| {
         let chain = ChainId(if thread < 30 { 4 } else { 5 });
-        MonitorWait { time: at(ms), thread: ThreadId(thread), lock: LockId(2), seq, chain, ..Default::default() }
+        MonitorWait { time: at(ms), thread: ThreadId(thread), lock: LockId(2), seq, chain, timeout }
     };
     for (waiter, notifier, ms) in [(31, 21, 0), (32, 22, 40)] {
         let MonitorWait { time: start, thread, lock, chain, .. } = begin(waiter, ms, Seq(0));
         waiting.events.push(Event::MonitorWait(begin(waiter, ms, next())));
         let (time, seq, outcome, notifier) = (at(ms + 10), next(), WaitOutcome::Notified, ThreadId(notifier));
-        let timeout = Default::default();
         let waited = MonitorWaited { time, start, thread, lock, seq, chain, timeout, outcome, notifier };
         waiting.events.push(Event::MonitorWaited(waited));
     }
@@ -33,7 +33,7 @@ fn both_wait(producers: u64) -> Report {
 
 #[test]
 fn threads_that_nobody_is_left_to_wake_are_not_idle() {
-    let report = both_wait(2);
+    let report = both_wait(2, DurationNs(0));
     assert!(report.waits.iter().all(|site| site.entry == EntryKind::WaitResult), "{:?}", report.waits);
     let alone =
         "All threads that ended such waits before wait for the same object, too: nobody may be left to wake them";
@@ -45,9 +45,20 @@ fn threads_that_nobody_is_left_to_wake_are_not_idle() {
     let cost: u64 = report.findings.iter().map(|finding| finding.cost_ns).sum();
     assert_eq!(report.ledger.ns(EntryKind::WaitResult), cost);
     // One more producer may put something at any time.
-    let report = both_wait(3);
+    let report = both_wait(3, DurationNs(0));
     assert!(report.waits.iter().all(|site| site.idle), "{:?}", report.waits);
     assert!(!report.findings.iter().any(|finding| finding.text.contains(alone)), "{:?}", report.findings);
+}
+
+#[test]
+fn threads_that_a_time_limit_wakes_are_not_left_alone() {
+    let says = |timeout| {
+        let report = both_wait(2, timeout);
+        let text = report.findings.iter().map(|finding| finding.text.as_str()).collect::<String>() + &report.verdict;
+        text.contains("nobody may be left to wake them")
+    };
+    assert!(says(DurationNs(0)));
+    assert!(!says(DurationNs(60_000_000_000)));
 }
 
 /// A nightly job takes connections in its own loop, near the root of its threads.
