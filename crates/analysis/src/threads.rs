@@ -155,6 +155,13 @@ impl Threads {
         self.span(thread, range).map_or(0, |(start, end)| end.since(start).0)
     }
 
+    /// How long the thread lived, if it started and ended in the range.
+    pub fn whole_life_ns(&self, thread: ThreadId, range: Range) -> Option<u64> {
+        let life = self.get(thread)?;
+        let (started, ended) = life.started.zip(life.ended)?;
+        (started >= range.from && ended <= range.to).then(|| ended.since(started).0)
+    }
+
     /// Every thread that is known.
     pub fn ids(&self) -> impl Iterator<Item = ThreadId> + '_ {
         self.lives.iter().map(|(thread, _)| *thread)

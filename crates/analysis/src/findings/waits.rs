@@ -305,9 +305,15 @@ impl Group {
             text = format!("{text} {few}");
             gist.add(&few);
         }
-        if let Some(waited) = self.enders_wait((analysis, grounds), lives).filter(|_| others.is_none()) {
+        // What was seen for the smaller part of the time says little of those who end the waits.
+        let are_seen = others.as_ref().is_some_and(|others| others.doings.are_of_half());
+        if let Some(waited) = self.enders_wait((analysis, grounds), lives).filter(|_| !are_seen) {
             text = format!("{text} {waited}");
             gist.add(&waited);
+        }
+        if let Some(came_and_went) = self.came_and_went(lives, names) {
+            text = format!("{text} {came_and_went}");
+            gist.add(&came_and_went);
         }
         if self.polls(names) {
             text = format!("{text} {POLLS}");

@@ -114,3 +114,52 @@ fn threads_that_may_wait_for_each_other_come_before_no_bottleneck() {
     assert!(one.starts_with(each_other), "{one}");
     assert!(other.ends_with("in `Queue.take`: idle, or nobody woke them."), "{other}");
 }
+
+/// Two threads start others and wait for their ends; `requests` of these come and go, five milliseconds each.
+fn churn(requests: u64) -> Report {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let join = "java.lang.Object.wait java.lang.Thread.join com.acme.Web.accept com.acme.Acceptor.run";
+    defined(&mut waiting, &[(4, join)]);
+    waiting.events.extend((21..=22).map(|id| thread(id, &format!("acceptor-{id}"))));
+    let mut seq = 0;
+    for round in 0..120 {
+        let (waiter, child, lock_id) = (ThreadId(21 + round % 2), ThreadId(100 + round), LockId(100 + round));
+        let (start, end) = (at(100 + 7 * round), at(105 + 7 * round));
+        waiting.events.extend([thread(child.0, "request"), lock(lock_id.0, "java.lang.Thread", 1, "")]);
+        let point = |time| ThreadPoint { time, thread: child };
+        if round < requests {
+            waiting.events.push(Event::ThreadStart(point(start)));
+        }
+        let (lock, chain) = (lock_id, ChainId(4));
+        for is_end in [false, true] {
+            seq += 1;
+            waiting.events.push(match is_end {
+                false => {
+                    let (seq, timeout) = (Seq(seq), DurationNs(0));
+                    Event::MonitorWait(MonitorWait { time: start, thread: waiter, lock, seq, chain, timeout })
+                }
+                true => {
+                    let (seq, outcome) = (Seq(seq), WaitOutcome::Notified);
+                    let waited =
+                        MonitorWaited { time: end, start, thread: waiter, lock, seq, chain, ..Default::default() };
+                    Event::MonitorWaited(MonitorWaited { outcome, ..waited })
+                }
+            });
+        }
+        if round < requests {
+            waiting.events.push(Event::ThreadEnd(point(end)));
+        }
+    }
+    waiting.report()
+}
+
+#[test]
+fn it_is_said_how_many_threads_came_and_went_where_others_wait_for_their_ends() {
+    let texts = |requests| churn(requests).findings.iter().map(|finding| finding.text.clone()).collect::<Vec<_>>();
+    let said = "Meanwhile, 120 threads `request` started and ended (120 per second); each lived 5.00 ms on average.";
+    let many = texts(120);
+    assert!(many.iter().any(|text| text.contains("in `Thread.join`") && text.contains(said)), "{many:?}");
+    let few = texts(60);
+    assert!(few.iter().any(|text| text.contains("in `Thread.join`")), "{few:?}");
+    assert!(!few.iter().any(|text| text.contains("Meanwhile")), "{few:?}");
+}
