@@ -155,11 +155,10 @@ impl Threads {
         self.span(thread, range).map_or(0, |(start, end)| end.since(start).0)
     }
 
-    /// How long the thread lived, if it started and ended in the range.
-    pub fn whole_life_ns(&self, thread: ThreadId, range: Range) -> Option<u64> {
-        let life = self.get(thread)?;
-        let (started, ended) = life.started.zip(life.ended)?;
-        (started >= range.from && ended <= range.to).then(|| ended.since(started).0)
+    /// True if the thread started and ended in the range.
+    pub fn is_of(&self, thread: ThreadId, range: Range) -> bool {
+        let ends = self.get(thread).and_then(|life| life.started.zip(life.ended));
+        ends.is_some_and(|(started, ended)| started >= range.from && ended <= range.to)
     }
 
     /// Every thread that is known.

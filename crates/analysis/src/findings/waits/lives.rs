@@ -53,31 +53,27 @@ impl Group {
     }
 
     /// Of waits for the end of threads: how many threads of the group with most of them came and went, if they are at
-    /// least half as many as the waits: ``Meanwhile, 4,724 threads `request` started and ended (909 per second); each
-    /// lived 1.31 ms on average.``
+    /// least half as many as the waits: ``Meanwhile, 4,724 threads `request` started and ended (909 per second).``
     pub(super) fn came_and_went(&self, lives: &Lives<'_>, names: &Names) -> Option<String> {
         let is_for_end = self.path().is_some_and(|path| is_join(path, names));
         let range_ns = lives.range.to.since(lives.range.from).0;
         if !is_for_end || range_ns == 0 {
             return None;
         }
-        let mut groups: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+        let mut groups: FxHashMap<String, u64> = FxHashMap::default();
         for (thread, _) in lives.of_application(names) {
-            if let Some(ns) = lives.threads.whole_life_ns(thread, lives.range) {
-                let (threads, lived) = groups.entry(names.group_text(thread)).or_default();
-                (*threads, *lived) = (*threads + 1, *lived + ns);
+            if lives.threads.is_of(thread, lives.range) {
+                *groups.entry(names.group_text(thread)).or_default() += 1;
             }
         }
-        let (group, (threads, lived)) =
-            groups.into_iter().max_by(|a, b| a.1 .0.cmp(&b.1 .0).then_with(|| b.0.cmp(&a.0)))?;
+        let (group, threads) = groups.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)))?;
         let per_second = threads as f64 * 1e9 / range_ns as f64;
         (threads >= MANY_SHORT && share(threads, self.count) >= MOST_OF).then(|| {
             format!(
-                "Meanwhile, {} {} started and ended ({} per second); each lived {} on average.",
+                "Meanwhile, {} {} started and ended ({} per second).",
                 count(threads, "thread"),
                 code(&group),
                 digits(per_second),
-                DurationNs(lived / threads),
             )
         })
     }

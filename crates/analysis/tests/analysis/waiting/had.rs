@@ -131,7 +131,7 @@ fn of_several_that_make_results_the_one_that_made_most_is_named_whoever_was_seen
 /// Orders run in a pool, and wait for parts that they gave to the same pool.
 #[test]
 fn those_that_make_results_and_wait_themselves_are_named() {
-    let said = |part_ms: u64| {
+    let said = |part_ms: u64, (rounds, looks): (u64, u64)| {
         let waits = "j.FutureTask.get com.acme.Quotes.serve java.lang.Thread.run";
         let wakes =
             "j.FutureTask.finishCompletion j.FutureTask.set j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
@@ -141,11 +141,13 @@ fn those_that_make_results_and_wait_themselves_are_named() {
                      com.acme.Quotes.order j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
         waiting.events.extend([31, 32].map(|id| lock(id, "java.util.concurrent.FutureTask", id as u32, "")));
         waiting.events.extend((21..=22).map(|id| thread(id, &format!("pool-{id}"))));
-        for round in 0..10 {
+        for round in 0..rounds {
             (21..=22).for_each(|worker| waiting.wait(worker, round * 90, round * 90 + part_ms, None));
             (1..=3).for_each(|waiter| waiting.wait(waiter, round * 90, round * 90 + 80, Some(21)));
         }
-        defined(&mut waiting, &[(4, parts)]);
+        let prices = "java.lang.Thread.sleep com.acme.Quotes.price j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
+        defined(&mut waiting, &[(4, parts), (7, prices)]);
+        (0..looks).for_each(|look| seen(&mut waiting, 21, 5 + 90 * rounds / looks * look, 7));
         // Each part is another object.
         let part = |time: TimeNs| LockId(31 + (time.0 - at(0).0) / (90 * MS) % 2);
         for event in &mut waiting.events {
@@ -162,8 +164,13 @@ fn those_that_make_results_and_wait_themselves_are_named() {
         waiting.report().verdict
     };
     let waited = "Threads `pool-*` mostly waited themselves, in `Quotes.order` for a result.";
-    assert!(said(75).contains(waited), "{}", said(75));
-    assert!(!said(10).contains(waited), "{}", said(10));
+    assert!(said(75, (10, 0)).contains(waited), "{}", said(75, (10, 0)));
+    assert!(!said(10, (10, 0)).contains(waited), "{}", said(10, (10, 0)));
+    // What was seen for the smaller part of the time does not say what they did all the time.
+    let sleeps = "Meanwhile, thread `pool-21` was mostly in `Thread.sleep`, called from `Quotes.price`.";
+    let (part, most) = (said(75, (20, 24)), said(75, (10, 24)));
+    assert!(part.contains(waited), "{part}");
+    assert!(most.contains(sleeps) && !most.contains(waited), "{most}");
 }
 
 /// A client that runs two calls at a time, whoever asks for more.
