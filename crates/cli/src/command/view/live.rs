@@ -264,7 +264,7 @@ mod tests {
     use headway_loopback::Asked;
     use headway_model::event::{LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef};
     use headway_model::{Dictionary, Event, LockId, Seq, ThreadId, TimeNs};
-    use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Lanes, Query, Scope};
+    use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Lanes, Names, Query, Scope};
     use std::collections::BTreeMap;
 
     const SECOND: u64 = 1_000_000_000;
@@ -340,7 +340,7 @@ mod tests {
         panic!("nothing new after generation {known}");
     }
 
-    fn locks(recording: &Recording) -> Groups {
+    fn by_lock(recording: &Recording) -> Query {
         let (to, filter) = (recording.facts().duration_ns, Filter::default());
         let scope = Scope {
             recording: 0,
@@ -353,10 +353,36 @@ mod tests {
             threads: None,
         };
         let by = vec![Aspect::Lock, Aspect::ContenderThread, Aspect::OwnerThread];
-        match recording.answer(&Query::Group { scope, by, intervals: 1, limit: 1000 }) {
+        Query::Group { scope, by, intervals: 1, limit: 1000 }
+    }
+
+    fn locks(recording: &Recording) -> Groups {
+        match recording.answer(&by_lock(recording)) {
             Answer::Group(groups) => groups,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn an_answer_without_names_is_the_same_otherwise() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.jfr");
+        let mut writing = Writing::begin(&path, None);
+        (0..3).for_each(|_| writing.second());
+        let recording = Recording::read(&path, 1000).expect("read");
+        let question = serde_json::to_string(&by_lock(&recording)).expect("JSON");
+        let content = Content::Whole(String::new(), vec![recording]);
+        let ask = |parameters: &str| {
+            let (path, parameters, body) = ("query".to_owned(), parameters.to_owned(), question.clone());
+            let reply = content.reply(&Asked { get: false, path, parameters, body });
+            serde_json::from_str::<serde_json::Value>(&reply.body).expect("an answer")
+        };
+        let (mut whole, without) = (ask(""), ask("names=no"));
+        let names = whole["names"].take();
+        assert!(names["locks"].as_object().is_some_and(|locks| !locks.is_empty()), "{names}");
+        assert!(whole["total"].as_array().is_some_and(|totals| !totals.is_empty()), "{whole}");
+        whole["names"] = serde_json::to_value(Names::default()).expect("JSON");
+        assert_eq!(without, whole);
     }
 
     #[test]
