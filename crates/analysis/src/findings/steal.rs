@@ -181,16 +181,15 @@ fn less_in_bar(lacked_ns: u64, report: &Report) -> Option<String> {
     };
     let rest = match lacked_ns.saturating_sub(ready + report.ledger.ns(EntryKind::Pause)) {
         // Then the bar shows a pause.
-        0 => "The rest is elsewhere in the bar, as `VM pause`, waiting or blocked".to_owned(),
-        least => format!(
-            "The rest of the {} is elsewhere in the bar: at least {} as waiting or blocked (woken threads that have no \
-             CPU yet){paused}",
-            DurationNs(lacked_ns),
-            DurationNs(least),
-        ),
+        0 => "the rest as `VM pause`, waiting or blocked".to_owned(),
+        least => {
+            format!("at least {} as waiting or blocked (woken threads that have no CPU yet){paused}", DurationNs(least))
+        }
     };
-    let part = share(ready, report.ledger.active_ns());
-    (share(ready, lacked_ns) < SHOWN).then(|| format!("the bar shows only {} as ready. {rest}", percent(part)))
+    let part = percent(share(ready, report.ledger.active_ns()));
+    (share(ready, lacked_ns) < SHOWN).then(|| {
+        format!("of the {}, the bar shows {} as ready ({part}), {rest}", DurationNs(lacked_ns), DurationNs(ready))
+    })
 }
 
 fn entry(cause: Cause) -> EntryKind {
@@ -307,8 +306,8 @@ mod tests {
         assert_eq!(
             said(20, 0).as_deref(),
             Some(
-                "the bar shows only 2.0 % as ready. The rest of the 100 ms is elsewhere in the bar: at least 80.0 ms as \
-                 waiting or blocked (woken threads that have no CPU yet)"
+                "of the 100 ms, the bar shows 20.0 ms as ready (2.0 %), at least 80.0 ms as waiting or blocked (woken threads \
+                 that have no CPU yet)"
             )
         );
     }
@@ -318,7 +317,7 @@ mod tests {
         assert!(said(20, 30).unwrap_or_default().ends_with(
             "at least 50.0 ms as waiting or blocked (woken threads that have no CPU yet), up to 30.0 ms as `VM pause`"
         ));
-        let hidden = "The rest is elsewhere in the bar, as `VM pause`, waiting or blocked";
+        let hidden = "as ready (2.0 %), the rest as `VM pause`, waiting or blocked";
         assert!(said(20, 300).unwrap_or_default().ends_with(hidden), "{:?}", said(20, 300));
     }
 }
