@@ -405,9 +405,9 @@ fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> Recor
         ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),
         ("threads".to_owned(), options.threads.clone().unwrap_or_default()),
     ];
-    // By affinity and by the container's quota, as the JVM counts them.
-    if let Ok(cpus) = std::thread::available_parallelism() {
-        settings.push(("cpus".to_owned(), cpus.to_string()));
+    // Those for which threads queue. A quota does not make threads queue: it stops them.
+    if let Ok(cpus) = headway_sample::task::allowed_cpus() {
+        settings.push(("cpus".to_owned(), cpus.len().to_string()));
     }
     if let Some(plan) = plan.filter(|plan| !plan.only_owners) {
         settings.push(("engine".to_owned(), plan.source.name().to_owned()));

@@ -52,10 +52,19 @@ impl Selection {
         let said =
             [of(&self.recorded, "were recorded (record --threads)"), of(&self.reported, "are counted (--threads)")];
         let time = self.from_ns.zip(self.to_ns).map(|(from, to)| {
-            format!("Only the time from {} to {} is counted (--from, --to).", DurationNs(from), DurationNs(to))
+            let from = if from == 0 { "the start".to_owned() } else { DurationNs(from).to_string() };
+            format!("Only the time from {from} to {} is counted (--from, --to).", DurationNs(to))
         });
         let said: Vec<String> = said.into_iter().chain([time]).flatten().collect();
         (!said.is_empty()).then(|| said.join(" "))
+    }
+
+    /// What a report's time is: `recording` or `selected time`.
+    pub(crate) fn time(&self) -> &'static str {
+        match self.from_ns {
+            None => "recording",
+            Some(_) => "selected time",
+        }
     }
 
     /// The beginning of a sentence about none of the threads: `No thread`.
@@ -123,7 +132,12 @@ mod tests {
         assert_eq!(asked.none_active(), "No thread that matches `zzz` was active.");
         let later = all.of_time(3_000_000_000, 5_500_000_000);
         assert_eq!(later.sentence().as_deref(), Some("Only the time from 3.00 s to 5.50 s is counted (--from, --to)."));
-        assert_eq!(later.no_thread(), "No thread");
+        assert_eq!((later.no_thread().as_str(), later.time()), ("No thread", "selected time"));
+        let early = Selection::default().of_time(0, 5_000_000_000);
+        assert_eq!(
+            early.sentence().as_deref(),
+            Some("Only the time from the start to 5.00 s is counted (--from, --to).")
+        );
         let both = selection("a", Some("b"));
         assert_eq!(both.no_thread(), "No thread that matches `a` and `b`");
     }

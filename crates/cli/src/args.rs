@@ -31,7 +31,7 @@ Examples:
 Exit codes:
   0 done, 1 failure, 2 wrong usage, or no JVM (or several) with this name,
   3 the process cannot be profiled,
-  4 damaged recording (its readable part is shown), or a file that is none,
+  4 damaged recording (its readable part is shown), or not a recording,
   5 `fleet regressions --fail` found a lock with more blocked time than before;
   `run` ends with the code of the command it ran";
 

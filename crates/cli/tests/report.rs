@@ -27,6 +27,28 @@ fn json(said: &Said) -> Value {
     serde_json::from_str(&said.stdout).expect("JSON")
 }
 
+/// What a report of a part says of the recording is true of the recording, and what it offers shows the same part.
+#[test]
+fn a_report_of_a_part_says_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let shop = directory.path().join("shop.jfr");
+    recording::shop(&shop);
+    let said = said(headway(["report", "--from", "100ms", "--to", "-500ms", "--threads=request"]).arg(&shop));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "1.00 s recorded by headway 0.1.0, began 2026-01-02 03:04:05 UTC",
+        "Only threads whose names match `request` are counted (--threads).",
+        "Only the time from 100 ms to 500 ms is counted (--from, --to).",
+        "shop.jfr --from 100ms --to -500ms --threads='request' --full",
+        "Web page of the whole recording: headway report ",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let elsewhere = crate::said(headway(["report"]).arg(&shop).env("TZ", "UTC-2"));
+    assert!(elsewhere.stdout.contains("began 2026-01-02 05:04:05 "), "{}", elsewhere.stdout);
+}
+
 #[test]
 fn what_is_wrong_on_one_screen() {
     let said = report_in(&directory_with_shop(), &["shop.jfr"]);

@@ -267,9 +267,10 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
     (part >= PAUSED).then(|| Finding {
         kind: FindingKind::Pauses,
         text: format!(
-            "{subject} paused all threads for {} ({} of the recording): {}, the longest {}.",
+            "{subject} paused all threads for {} ({} of the {}): {}, the longest {}.",
             DurationNs(pauses.total_ns),
             percent(part),
+            report.selection.time(),
             count(pauses.count, "pause"),
             DurationNs(pauses.max_ns),
         ),

@@ -129,7 +129,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     }
     let affected = affected_ns(steal);
     let when = match share(affected, report.duration_ns) >= WHOLE {
-        true => "the whole recording".to_owned(),
+        true => format!("the whole {}", report.selection.time()),
         false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
     };
     let mut details = vec![match idle {
@@ -187,9 +187,8 @@ fn less_in_bar(lacked_ns: u64, report: &Report) -> Option<String> {
         }
     };
     let part = percent(share(ready, report.ledger.active_ns()));
-    (share(ready, lacked_ns) < SHOWN).then(|| {
-        format!("of the {}, the bar shows {} as ready ({part}), {rest}", DurationNs(lacked_ns), DurationNs(ready))
-    })
+    (share(ready, lacked_ns) < SHOWN)
+        .then(|| format!("the bar shows {} as ready ({part} of the active thread time), {rest}", DurationNs(ready)))
 }
 
 fn entry(cause: Cause) -> EntryKind {
@@ -306,8 +305,8 @@ mod tests {
         assert_eq!(
             said(20, 0).as_deref(),
             Some(
-                "of the 100 ms, the bar shows 20.0 ms as ready (2.0 %), at least 80.0 ms as waiting or blocked (woken threads \
-                 that have no CPU yet)"
+                "the bar shows 20.0 ms as ready (2.0 % of the active thread time), at least 80.0 ms as waiting or blocked \
+                 (woken threads that have no CPU yet)"
             )
         );
     }
@@ -317,7 +316,7 @@ mod tests {
         assert!(said(20, 30).unwrap_or_default().ends_with(
             "at least 50.0 ms as waiting or blocked (woken threads that have no CPU yet), up to 30.0 ms as `VM pause`"
         ));
-        let hidden = "as ready (2.0 %), the rest as `VM pause`, waiting or blocked";
+        let hidden = "as ready (2.0 % of the active thread time), the rest as `VM pause`, waiting or blocked";
         assert!(said(20, 300).unwrap_or_default().ends_with(hidden), "{:?}", said(20, 300));
     }
 }

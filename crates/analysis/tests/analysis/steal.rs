@@ -428,7 +428,7 @@ fn findings_about_hand_offs_and_about_cpus_say_that_they_overlap() {
     assert!(about_lock.ends_with(&ends), "{about_lock}");
     let details = &finding(FindingKind::Environment).details;
     let bar =
-        "of the 1.80 s, the bar shows 100 ms as ready (2.5 %), at least 1.70 s as waiting or blocked (woken threads that have no CPU yet)";
+        "the bar shows 100 ms as ready (2.5 % of the active thread time), at least 1.70 s as waiting or blocked (woken threads that have no CPU yet)";
     assert!(details.iter().any(|detail| detail == bar), "{details:?}");
 }
 

@@ -120,7 +120,8 @@ impl MethodView {
         )?;
         let mut document = self.document(&profiled, &analysed, question.top, !json);
         if json {
-            // The text shows few lines and says how many others there are.
+            // The text shows few and says how many others there are.
+            document.owner_activity.truncate(question.top);
             document.owner_activity.iter_mut().for_each(|activity| activity.keep_top(question.top));
             crate::json::print(&document)?;
         } else {
@@ -146,7 +147,6 @@ impl MethodView {
             callers: Vec::new(),
             owner_activity: analysed.report.owner_activity.clone(),
         };
-        document.owner_activity.truncate(top);
         if let Some(regex) = &self.callers_of {
             document.callers =
                 callers(&profile.tree.callers_of(|name| regex.is_match(name)), total.in_unit(document.unit), top);

@@ -66,10 +66,11 @@ impl Question {
             ("--min-duration", self.min_duration.map(|span| span.to_string())),
             ("--from", self.from.map(|moment| moment.to_string())),
             ("--to", self.to.map(|moment| moment.to_string())),
-            ("--threads", self.threads.as_ref().map(|names| format!("'{}'", names.as_str().replace('\'', "'\\''")))),
         ];
         let given = options.into_iter().filter_map(|(option, value)| Some(format!(" {option} {}", value?)));
-        given.collect()
+        // A pattern may begin with a minus sign.
+        let quoted = |names: &Regex| format!(" --threads='{}'", names.as_str().replace('\'', "'\\''"));
+        given.chain(self.threads.as_ref().map(quoted)).collect()
     }
 
     fn options(&self, path: &Path) -> Result<Options, Failure> {
@@ -293,7 +294,7 @@ mod tests {
             threads: Regex::new("request-.*|it's").ok(),
             ..Question::default()
         };
-        assert_eq!(question.selected(), " --from 7s --to -500ms --threads 'request-.*|it'\\''s'");
+        assert_eq!(question.selected(), " --from 7s --to -500ms --threads='request-.*|it'\\''s'");
         assert_eq!(Question::default().selected(), "");
     }
 

@@ -106,12 +106,17 @@ impl Pattern {
     }
 }
 
-/// The time for file names: local time, or UTC where `TZ` names what is no regular file. Reading a device would never
-/// end.
+/// The time for file names.
 fn local_time() -> jiff::Zoned {
+    jiff::Timestamp::now().to_zoned(local_zone())
+}
+
+/// The zone of times that are shown: the local one, or UTC where `TZ` names what is no regular file. Reading a device
+/// would never end.
+pub fn local_zone() -> jiff::tz::TimeZone {
     match std::env::var_os("TZ").is_some_and(|zone| names_no_file(&zone, Path::new(ZONES))) {
-        true => jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC),
-        false => jiff::Zoned::now(),
+        true => jiff::tz::TimeZone::UTC,
+        false => jiff::tz::TimeZone::system(),
     }
 }
 

@@ -58,10 +58,11 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     // A name that a shell would take apart is not for copying.
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     let file = if file != "-" && file.chars().all(is_plain) { file.as_str() } else { "FILE" };
+    let whole = if analysed.selected.is_empty() { "" } else { " of the whole recording" };
     // On a line each, for copying.
     for line in [
         format!("Full report: headway report {file}{} --full", printable(&analysed.selected)),
-        format!("Web page: headway report {file} -o report.html"),
+        format!("Web page{whole}: headway report {file} -o report.html"),
         format!("Terms explained: {}", manual()),
     ] {
         let _ = writeln!(out, "{}", screen.faint(&line));

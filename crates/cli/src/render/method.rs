@@ -141,9 +141,14 @@ fn self_and_total(section: &Section, unit: Unit, screen: &Screen, out: &mut Stri
 /// The rows that are locks: threads were blocked on them.
 fn locks(section: &Section, note: &str, screen: &Screen, out: &mut String) {
     title("LOCKS", note, screen, out);
-    for lock in section.methods.iter().filter(|row| row.self_ns > 0) {
+    for lock in section.methods.iter().filter(|row| is_lock(row)) {
         shared(lock.self_share, lock.self_ns, &lock.method, screen, out);
     }
+}
+
+/// True if a row of blocked time is a lock: methods have no self time there.
+pub fn is_lock(row: &SampledMethod) -> bool {
+    row.self_samples > 0 || row.self_ns > 0
 }
 
 /// The rows that are methods: parts of the same time.
@@ -154,7 +159,7 @@ fn methods_of(section: &Section, measure: Measure, screen: &Screen, out: &mut St
         }
         _ => ("METHODS OF BLOCKED THREADS", "time blocked in the method and in what it called; these times overlap"),
     };
-    let mut methods = section.methods.iter().filter(|row| row.self_ns == 0).peekable();
+    let mut methods = section.methods.iter().filter(|row| !is_lock(row)).peekable();
     if methods.peek().is_some() {
         title(heading, note, screen, out);
     }
@@ -272,16 +277,17 @@ fn inside(all: &[OwnerActivity], shown: &[&OwnerActivity], is_sampled: bool, scr
 /// How many owners with samples are not shown, for example because of too few samples, and how long they blocked others.
 fn others(all: &[OwnerActivity], shown: &[&OwnerActivity]) -> Option<String> {
     let rest = all.iter().filter(|one| one.samples > 0 && !shown.iter().any(|shown| std::ptr::eq(*shown, *one)));
-    let rest: Vec<&OwnerActivity> = rest.filter(|_| !shown.is_empty()).collect();
+    let rest: Vec<&OwnerActivity> = rest.collect();
     let ns = rest.iter().map(|one| one.blocked_ns).sum();
     (!rest.is_empty()).then(|| {
-        let owners = numbers::counted(rest.len() as u64, "smaller one", "smaller ones");
+        let of = if shown.is_empty() { ("owner", "owners") } else { ("other owner", "other owners") };
+        let owners = numbers::counted(rest.len() as u64, of.0, of.1);
         let few = rest.iter().filter(|one| !one.suffices()).count() as u64;
         let few = match few {
             0 => String::new(),
-            few => format!(" ({} with too few samples)", numbers::grouped(few)),
+            few => format!(" ({} with too few samples to say what they executed)", numbers::grouped(few)),
         };
-        format!("Not shown: {owners}{few}, which blocked threads for {}.", numbers::time(ns))
+        format!("Not shown: {owners}{few}. They blocked threads for {}.", numbers::time(ns))
     })
 }
 
@@ -362,9 +368,19 @@ mod tests {
         // Without samples there is nothing to show.
         all.push(owner(0, 5_000_000_000));
         let line = others(&all, &[&all[0], &all[1]]).unwrap();
-        assert!(line.starts_with("Not shown: 1,200 smaller ones "), "{line}");
-        assert!(line.ends_with(" which blocked threads for 1.20 s."), "{line}");
+        assert_eq!(
+            line,
+            "Not shown: 1,200 other owners (1,200 with too few samples to say what they executed). They blocked threads for 1.20 s."
+        );
         assert_eq!(others(&all[..2], &[&all[0], &all[1]]), None);
-        assert_eq!(others(&all, &[]), None);
+        let seen = OwnerActivity { samples_taken: 100, ..owner(100, 2_000_000_000) };
+        assert_eq!(
+            others(&[seen.clone()], &[]).as_deref(),
+            Some("Not shown: 1 owner. They blocked threads for 2.00 s.")
+        );
+        let two = others(&[seen, owner(1, 3_000_000_000)], &[]);
+        let few =
+            "Not shown: 2 owners (1 with too few samples to say what they executed). They blocked threads for 5.00 s.";
+        assert_eq!(two.as_deref(), Some(few));
     }
 }

@@ -27,6 +27,7 @@ pub use method::methods;
 pub use prose::print_folded;
 
 use crate::recording::analysed::Analysed;
+use crate::recording::file_name::local_zone;
 use crate::terminal::Screen;
 use headway_analysis::report::{RecordingSummary, Report};
 use headway_analysis::sampled::SamplingWindow;
@@ -144,11 +145,11 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     out
 }
 
-/// `began 2026-11-30 04:59:05 UTC`; `None` if the recording does not say when. UTC, so that two people read the same.
+/// `began 2026-11-30 04:59:05 UTC`, with the zone of this machine; `None` if the recording does not say when.
 fn began(recording: &RecordingSummary) -> Option<String> {
     let epoch_ns = i128::from(recording.start_ns) + i128::from(recording.epoch_offset_ns);
     let began = jiff::Timestamp::from_nanosecond(epoch_ns).ok().filter(|_| recording.start_ns > 0)?;
-    Some(format!("began {} UTC", began.strftime("%F %T")))
+    Some(format!("began {}", began.to_zoned(local_zone()).strftime("%F %T %Z")))
 }
 
 /// What the recording has as sums only, because it was asked for a minimum.

@@ -139,7 +139,11 @@ impl OwnCost {
             time(self.process_cpu_ns)
         );
         let Some(budget) = self.budget else {
-            return if self.has_no_limit { format!("{of_process} (no limit was set)") } else { of_process };
+            return if self.has_no_limit {
+                format!("{of_process} (no limit for the cost was set)")
+            } else {
+                of_process
+            };
         };
         let limit = format!("(limit {}{})", limit(budget), self.is_kept(budget, range));
         match self.process_cpu_ns < self.duration_ns {
@@ -238,7 +242,7 @@ mod tests {
         of(OwnCost { process_cpu_ns: 40_000 * MS, ..all }, ", 0.2 % of the process's 40.0 s (limit 1 %: kept). ");
         of(OwnCost { budget: None, ..all }, ", 1.6 % of the process's 4.82 s. ");
         let without = OwnCost { budget: None, has_no_limit: true, ..all };
-        of(without, ", 1.6 % of the process's 4.82 s (no limit was set). ");
+        of(without, ", 1.6 % of the process's 4.82 s (no limit for the cost was set). ");
         // What is not included may be over the limit, or what is included is already.
         of(cost, ", 0.8 % of one CPU (limit 1 %) or 1.6 % of the process's 4.82 s. ");
         of(OwnCost { budget: Some(0.005), ..cost }, ", 0.8 % of one CPU (limit 0.5 %: not kept) or ");

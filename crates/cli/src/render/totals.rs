@@ -89,8 +89,8 @@ pub fn per_jvm(shown: &[Analysed]) -> Vec<(Totals, usize)> {
 /// True if two recordings of one JVM cover some of the same time, which is counted twice.
 fn overlap(shown: &[Analysed]) -> bool {
     let range = |report: &Report| {
-        let start = report.recording.start_ns;
-        (start, start + report.duration_ns)
+        let start = report.recording.start_ns.saturating_add(report.selection.from_ns.unwrap_or(0));
+        (start, start.saturating_add(report.duration_ns))
     };
     shown.iter().enumerate().any(|(at, one)| {
         shown.iter().skip(at + 1).any(|other| {

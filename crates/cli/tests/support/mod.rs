@@ -21,6 +21,7 @@ pub fn headway<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>
     command
         .args(arguments)
         .env("COLUMNS", "80")
+        .env("TZ", "UTC")
         .env("HEADWAY_CONFIG", "")
         .env_remove("JAVA_TOOL_OPTIONS")
         .stdin(Stdio::null());

@@ -53,7 +53,8 @@ impl Group {
     }
 
     /// Of waits for the end of threads: how many threads of the group with most of them came and went, if they are at
-    /// least half as many as the waits: ``Meanwhile, 4,724 threads `request` started and ended (909 per second).``
+    /// least half as many as the waits: ``Meanwhile, 4,724 threads `request` started and ended (on average, 909 per
+    /// second).``
     pub(super) fn came_and_went(&self, lives: &Lives<'_>, names: &Names) -> Option<String> {
         let is_for_end = self.path().is_some_and(|path| is_join(path, names));
         let range_ns = lives.range.to.since(lives.range.from).0;
@@ -70,7 +71,7 @@ impl Group {
         let per_second = threads as f64 * 1e9 / range_ns as f64;
         (threads >= MANY_SHORT && share(threads, self.count) >= MOST_OF).then(|| {
             format!(
-                "Meanwhile, {} {} started and ended ({} per second).",
+                "Meanwhile, {} {} started and ended (on average, {} per second).",
                 count(threads, "thread"),
                 code(&group),
                 digits(per_second),

@@ -156,7 +156,7 @@ fn churn(requests: u64) -> Report {
 #[test]
 fn it_is_said_how_many_threads_came_and_went_where_others_wait_for_their_ends() {
     let texts = |requests| churn(requests).findings.iter().map(|finding| finding.text.clone()).collect::<Vec<_>>();
-    let said = "Meanwhile, 120 threads `request` started and ended (120 per second).";
+    let said = "Meanwhile, 120 threads `request` started and ended (on average, 120 per second).";
     let many = texts(120);
     assert!(many.iter().any(|text| text.contains("in `Thread.join`") && text.contains(said)), "{many:?}");
     let few = texts(60);
