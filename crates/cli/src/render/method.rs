@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(others(&all[..2], &[&all[0], &all[1]]), None);
         let seen = OwnerActivity { samples_taken: 100, ..owner(100, 2_000_000_000) };
         assert_eq!(
-            others(&[seen.clone()], &[]).as_deref(),
+            others(std::slice::from_ref(&seen), &[]).as_deref(),
             Some("Not shown: 1 owner. They blocked threads for 2.00 s.")
         );
         let two = others(&[seen, owner(1, 3_000_000_000)], &[]);
