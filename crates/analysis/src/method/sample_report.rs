@@ -71,6 +71,13 @@ pub struct SampledMethod {
     pub total_share: f64,
 }
 
+impl SampledMethod {
+    /// True if it was the leaf at least once. Of blocked time, only locks are.
+    pub fn has_self_time(&self) -> bool {
+        self.self_samples > 0 || self.self_ns > 0
+    }
+}
+
 /// A calling context in samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -162,7 +162,7 @@ fn sections(tree: &CallTree, is_blocked_time: bool, top: usize, for_reading: boo
     let of = |tree: &CallTree, threads: &str, share: f64| {
         // Of blocked time, the locks come first. Methods have no self time there: they need room of their kind.
         let (mut methods, mut without_own): (Vec<_>, Vec<_>) =
-            flat(tree).into_iter().partition(|method| method.self_samples > 0 || method.self_ns > 0);
+            flat(tree).into_iter().partition(SampledMethod::has_self_time);
         if for_reading && without_own.iter().any(|method| !is_plumbing(&method.method)) {
             without_own.retain(|method| !is_plumbing(&method.method));
         }

@@ -99,7 +99,7 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
         "" if has_locks => {
             locks(section, note, screen, out);
             methods_of(section, document.measure, screen, out);
-            return chains(section, has_locks, screen, out);
+            return chains(section, true, screen, out);
         }
         "" => title(heading_of(document), note, screen, out),
         UNKNOWN if has_locks => {
@@ -113,7 +113,7 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
     }
     self_and_total(section, document.unit, screen, out);
     if section.threads.is_empty() {
-        chains(section, has_locks, screen, out);
+        chains(section, false, screen, out);
     }
 }
 
@@ -141,14 +141,9 @@ fn self_and_total(section: &Section, unit: Unit, screen: &Screen, out: &mut Stri
 /// The rows that are locks: threads were blocked on them.
 fn locks(section: &Section, note: &str, screen: &Screen, out: &mut String) {
     title("LOCKS", note, screen, out);
-    for lock in section.methods.iter().filter(|row| is_lock(row)) {
+    for lock in section.methods.iter().filter(|row| row.has_self_time()) {
         shared(lock.self_share, lock.self_ns, &lock.method, screen, out);
     }
-}
-
-/// True if a row of blocked time is a lock: methods have no self time there.
-pub fn is_lock(row: &SampledMethod) -> bool {
-    row.self_samples > 0 || row.self_ns > 0
 }
 
 /// The rows that are methods: parts of the same time.
@@ -159,7 +154,7 @@ fn methods_of(section: &Section, measure: Measure, screen: &Screen, out: &mut St
         }
         _ => ("METHODS OF BLOCKED THREADS", "time blocked in the method and in what it called; these times overlap"),
     };
-    let mut methods = section.methods.iter().filter(|row| !is_lock(row)).peekable();
+    let mut methods = section.methods.iter().filter(|row| !row.has_self_time()).peekable();
     if methods.peek().is_some() {
         title(heading, note, screen, out);
     }

@@ -61,9 +61,14 @@ impl Group {
         if !is_for_end || range_ns == 0 {
             return None;
         }
+        let came_and_went = || lives.threads.ids().filter(|thread| lives.threads.is_of(*thread, lives.range));
+        // Mostly there are few, and no name has to be made.
+        if (came_and_went().count() as u64) < MANY_SHORT {
+            return None;
+        }
         let mut groups: FxHashMap<String, u64> = FxHashMap::default();
-        for (thread, _) in lives.of_application(names) {
-            if lives.threads.is_of(thread, lives.range) {
+        for thread in came_and_went() {
+            if names.thread(thread).is_some_and(|def| !def.is_service && !def.is_virtual) {
                 *groups.entry(names.group_text(thread)).or_default() += 1;
             }
         }
