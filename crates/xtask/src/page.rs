@@ -6,6 +6,7 @@
 use crate::jdks::Jdks;
 use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
+use crate::test::Outcome;
 use crate::{fleet, packages, Problem};
 use serde::Deserialize;
 use std::fs;
@@ -19,6 +20,9 @@ const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// The variable that says which browser to take.
 const BROWSER: &str = "HEADWAY_CHROMIUM";
 
+/// Lines of what a failed test said that are repeated at the end: the difference comes first, then calls.
+const FIRST_LINES: usize = 20;
+
 /// Builds the page unless what is there is up to date.
 pub fn build() -> Result<(), Problem> {
     install()?;
@@ -30,7 +34,7 @@ pub fn build() -> Result<(), Problem> {
 }
 
 /// The page's own tests: of its logic, and of the page in a browser, which shows a JVM of `jdks` too.
-pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Tally, Problem> {
+pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Outcome, Problem> {
     build()?;
     if !browser_tests {
         return counted("page.json", |_| Ok(()));
@@ -42,7 +46,7 @@ pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Tally, Problem> {
 }
 
 /// The page of a store in a browser. The fleet's own tests have built the programs that it needs.
-pub fn fleet_tests() -> Result<Tally, Problem> {
+pub fn fleet_tests() -> Result<Outcome, Problem> {
     counted("page-fleet.json", |vitest| {
         vitest.args(["--config", "e2e/fleet.config.ts"]).env(BROWSER, the_browser()?);
         vitest.env("HEADWAY_FLEET", fleet::for_tests("headway-fleet"));
@@ -51,8 +55,8 @@ pub fn fleet_tests() -> Result<Tally, Problem> {
     })
 }
 
-/// Runs vitest as `prepare` says, and counts.
-fn counted(report: &str, prepare: impl FnOnce(&mut Command) -> Result<(), Problem>) -> Result<Tally, Problem> {
+/// Runs vitest as `prepare` says, counts, and keeps what failed tests say.
+fn counted(report: &str, prepare: impl FnOnce(&mut Command) -> Result<(), Problem>) -> Result<Outcome, Problem> {
     let mut vitest = vitest();
     vitest.args(["--reporter=default", "--reporter=json"]);
     let report = build_directory().join(report);
@@ -63,7 +67,8 @@ fn counted(report: &str, prepare: impl FnOnce(&mut Command) -> Result<(), Proble
     let (_, content) = run_and_read(&mut vitest)?;
     let counted = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Counted>(&text).ok());
     let counted = counted.unwrap_or_default();
-    Ok(Tally::of_page(counted.passed, counted.failed, counted.pending, content))
+    let tally = Tally::of_page(counted.passed, counted.failed, counted.pending, content);
+    Ok(Outcome { tally, failures: counted.failures() })
 }
 
 /// `./hw pictures [--renew]`: compares each page with its picture, or takes all pictures again.
@@ -114,6 +119,52 @@ struct Counted {
     failed: u64,
     #[serde(rename = "numPendingTests", default)]
     pending: u64,
+    #[serde(rename = "testResults", default)]
+    files: Vec<TestFile>,
+}
+
+/// A file of tests in vitest's JSON.
+#[derive(Debug, Default, Deserialize)]
+struct TestFile {
+    name: String,
+    /// Why the file as a whole failed; empty if it did not.
+    #[serde(default)]
+    message: String,
+    #[serde(rename = "assertionResults", default)]
+    tests: Vec<OneTest>,
+}
+
+/// A test in vitest's JSON.
+#[derive(Debug, Default, Deserialize)]
+struct OneTest {
+    #[serde(rename = "fullName")]
+    name: String,
+    #[serde(rename = "failureMessages", default)]
+    failures: Vec<String>,
+}
+
+impl Counted {
+    /// Each failed test and the first lines of what it said, as the end of the whole run repeats them.
+    fn failures(&self) -> String {
+        let mut text = String::new();
+        for file in &self.files {
+            let name = Path::new(&file.name).file_name().unwrap_or_default().to_string_lossy();
+            if !file.message.trim().is_empty() {
+                text.push_str(&failure("the file", &name, &file.message));
+            }
+            for test in &file.tests {
+                test.failures.iter().for_each(|said| text.push_str(&failure(&test.name, &name, said)));
+            }
+        }
+        text
+    }
+}
+
+/// A failed test, its file and the first lines of what it said, without calls in libraries.
+fn failure(test: &str, file: &str, said: &str) -> String {
+    let own = said.trim().lines().filter(|line| !line.contains("node_modules/") && !line.contains("(node:"));
+    let lines: Vec<&str> = own.take(FIRST_LINES).collect();
+    format!("failed: {test} of {file}\n{}\n", lines.join("\n"))
 }
 
 fn browser() -> Option<PathBuf> {
@@ -169,4 +220,22 @@ fn sources() -> Vec<PathBuf> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_tests_of_the_page_are_named_with_what_they_said() {
+        let json = r#"{ "numPassedTests": 1, "numFailedTests": 1, "testResults": [
+            { "name": "/somewhere/page.test.ts", "message": "", "assertionResults": [
+                { "fullName": "locks are sorted", "failureMessages": [] },
+                { "fullName": "parks are listed", "failureMessages": ["Error: expected 2 to be 3\n    at there\n    at a (/node_modules/b.js:1)"] }] },
+            { "name": "/somewhere/live.test.ts", "message": "no JVM", "assertionResults": [] }] }"#;
+        let counted: Counted = serde_json::from_str(json).unwrap();
+        let expected = "failed: parks are listed of page.test.ts\nError: expected 2 to be 3\n    at there\n\
+                        failed: the file of live.test.ts\nno JVM\n";
+        assert_eq!((counted.failed, counted.failures().as_str()), (1, expected));
+    }
 }

@@ -30,10 +30,11 @@ struct Suite {
 }
 
 /// How a suite ended.
-struct Outcome {
-    tally: Tally,
-    /// The end of what each failed test wrote, where that is known apart from the rest.
-    failures: String,
+pub struct Outcome {
+    /// Its tests, counted.
+    pub tally: Tally,
+    /// The part of what each failed test wrote that says why, where that is known apart from the rest.
+    pub failures: String,
 }
 
 impl From<Tally> for Outcome {
