@@ -111,13 +111,15 @@ export function sql<Row>(place: string, question: string): Row[] {
 /** Serves what a program prints the address of. */
 async function served(program: string, words: string[]): Promise<Served> {
   const child: ChildProcess = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
+  let warnings = "";
+  child.stderr!.on("data", (data: Buffer) => (warnings += data.toString()));
   const address = await new Promise<string>((resolve, reject) => {
-    let told = "";
+    let printed = "";
     child.stdout!.on("data", (data: Buffer) => {
-      told += data.toString();
-      if (told.includes("\n")) resolve(told.trim());
+      printed += data.toString();
+      if (printed.includes("\n")) resolve(printed.trim());
     });
-    child.on("exit", (code) => reject(new Error(`${program} ${words.join(" ")} ended with ${code}`)));
+    child.on("close", (code) => reject(new Error(`${program} ${words.join(" ")} ended with ${code}: ${warnings}`)));
   });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const stop = (): Promise<void> => {
