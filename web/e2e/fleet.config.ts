@@ -2,5 +2,15 @@ import { defineConfig } from "vitest/config";
 
 // The page of a store: apart, since it needs programs that are built later than those of the other tests.
 export default defineConfig({
-  test: { include: ["e2e/fleet/*.test.ts"], environment: "node", fileParallelism: false, chaiConfig: { truncateThreshold: 0 }, testTimeout: 240_000, hookTimeout: 240_000 },
+  test: {
+    include: ["e2e/fleet/*.test.ts"],
+    environment: "node",
+    fileParallelism: false,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    // What is waited for may take as long as a busy machine needs: without this, it is given one second.
+    expect: { poll: { timeout: 100_000 } },
+    // A difference is shown whole.
+    chaiConfig: { truncateThreshold: 0 },
+  },
 });
