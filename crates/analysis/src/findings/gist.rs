@@ -1,6 +1,7 @@
 //! What a finding says, in pieces, from which the verdict is made.
 
 use super::words::code;
+use crate::names::NameId;
 
 /// The shortest that can be said of a loss: whose time it was, on what it went, and what those
 /// did meanwhile that were waited for.
@@ -18,6 +19,8 @@ pub struct Gist {
     pub(super) is_unended: bool,
     /// True if nobody may be left to end them.
     pub(super) is_left_alone: bool,
+    /// The method that called `Object.wait`, of a wait, and of threads that most of the time acquired a lock again after one.
+    pub(super) waits_in: Option<NameId>,
 }
 
 impl Gist {

@@ -306,7 +306,8 @@ impl Group {
         let subject = self.subject(names);
         let is_sampled = did.is_some() && kind == FindingKind::HotLock && seen.is_some_and(Doings::cover_most);
         let (details, stacks) = (self.details(is_sampled, names), self.stacks(kind, names));
-        let gist = Gist { place, ..self.gist(kind, seen, waited.as_ref(), names) };
+        let waits_in = self.waits_in(names).filter(|_| kind == FindingKind::HandOff);
+        let gist = Gist { place, waits_in, ..self.gist(kind, seen, waited.as_ref(), names) };
         let cost_ns = self.cost();
         Finding { kind, text, subject, details, stacks, cost_ns, share, evidence, advice: None, gist, owner_did }
     }
@@ -567,10 +568,10 @@ impl Group {
             count(self.hand_overs, "hand-off"),
             self.whose_hand_off(),
         );
-        if share(self.after_wait, self.total) >= DOMINATES {
+        if self.is_after_wait() {
             let wait = self.wait_words();
             let who = if self.contenders.len() == 1 { "thread" } else { "threads" };
-            return format!("{late} The {who} had been woken in `{wait}` and had to acquire the lock again.");
+            return format!("{late} The {who} had been woken in {} and had to acquire the lock again.", code(wait));
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
@@ -587,6 +588,21 @@ impl Group {
             }
             _ => String::new(),
         }
+    }
+
+    /// True if most threads had waited on the lock itself and acquired it again.
+    fn is_after_wait(&self) -> bool {
+        share(self.after_wait, self.total) >= DOMINATES
+    }
+
+    /// The method that called `Object.wait`, if most of the time belongs to threads that acquired the lock again there.
+    fn waits_in(&self, names: &Names) -> Option<NameId> {
+        let mut by_method: FxHashMap<NameId, u64> = FxHashMap::default();
+        for (path, ns) in self.contender_paths.iter().filter(|_| self.is_after_wait() && !self.is_juc) {
+            *by_method.entry(names.acting_method(*path)?).or_default() += ns;
+        }
+        let (method, ns) = ranked(&by_method, |ns| *ns).first().copied()?;
+        (share(*ns, self.total) >= DOMINATES).then_some(*method)
     }
 
     fn wait_words(&self) -> &'static str {

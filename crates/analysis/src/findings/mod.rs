@@ -46,6 +46,9 @@ const MOST: usize = 5;
 /// A finding about a lock is one about threads that are still blocked if they make up so much of it.
 const MOSTLY_STUCK: f64 = 0.9;
 
+/// What is said of threads that had waited on the lock which they then had to acquire again.
+const WOKEN: &str = "had been woken in `Object.wait`";
+
 /// What findings rest on.
 pub(crate) struct Grounds<'a> {
     /// What waits are for.
@@ -200,6 +203,7 @@ pub(crate) fn find(
     if !says_something {
         first.push(other::nothing(report, grounds.is_over));
     }
+    point_to_waits(&mut first);
     point_to_lack_of_cpus(&mut first);
     first
 }
@@ -234,6 +238,23 @@ fn say_still_blocked(
         false
     });
     said
+}
+
+/// The finding about the waits after which threads had to acquire the lock of this one again, and its place.
+fn waits_before<'a>(late: &Finding, findings: &'a [Finding]) -> Option<(usize, &'a Finding)> {
+    let method = late.gist.waits_in.filter(|_| late.kind == FindingKind::HandOff)?;
+    let is_it = |(_, one): &(usize, &Finding)| one.kind == FindingKind::Waiting && one.gist.waits_in == Some(method);
+    findings.iter().enumerate().find(is_it)
+}
+
+/// Threads that waited acquire the lock again when they are woken: a finding about that names the one about the waits.
+fn point_to_waits(findings: &mut [Finding]) {
+    for at in 0..findings.len() {
+        let place = findings.get(at).and_then(|late| waits_before(late, findings)).map(|(place, _)| place);
+        if let Some((late, place)) = findings.get_mut(at).zip(place) {
+            late.text = late.text.replacen(WOKEN, &format!("{WOKEN} (finding {})", place + 1), 1);
+        }
+    }
 }
 
 /// Threads that have no CPU take locks late: a finding about hand-offs names the one about CPUs.

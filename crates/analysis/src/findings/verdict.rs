@@ -4,7 +4,7 @@ use super::locks::within;
 use super::steal::{had_by_others, is_lack_of_cpus};
 use super::waits::LEFT_ALONE;
 use super::words::percent;
-use super::{other, unended};
+use super::{other, unended, waits_before};
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
 use crate::report::{has_only_sums, records, Finding, FindingKind, Report};
@@ -64,7 +64,8 @@ pub(super) fn verdict(report: &Report) -> String {
         let alone = spent(first, &amount);
         let of_several = with_equal(report, first, &alone, |ns| percent(part(ns)));
         let is_alone = of_several.is_none();
-        let loss = with_lack_of_cpus(report, first, of_several.unwrap_or(alone));
+        let loss = with_waits_before(report, first, of_several.unwrap_or(alone));
+        let loss = with_lack_of_cpus(report, first, loss);
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         let said = match had_by_others(first) {
@@ -205,6 +206,16 @@ fn with_equal(report: &Report, first: &Finding, said: &str, amount: impl Fn(u64)
         true => format!("{both} Nearly all of this time belongs to waits that had not ended when the recording ended."),
         false => both,
     })
+}
+
+/// What is `said` of the first finding, with what its threads had waited for before they had to acquire the lock again,
+/// where that matters, too: to wait less often is what shortens both.
+fn with_waits_before(report: &Report, first: &Finding, said: String) -> String {
+    let matters = |(_, waits): &(usize, &Finding)| waits.share.is_some_and(|part| part >= MATTERS);
+    let Some((_, waits)) = waits_before(first, &report.findings).filter(matters) else { return said };
+    let part = percent(waits.share.unwrap_or_default());
+    let what = if waits.gist.awaited().is_empty() { "`Object.wait`" } else { waits.gist.awaited() };
+    format!("{said} Before that, the threads mostly waited for {what} (another {part}).")
 }
 
 /// What is `said` of the first finding, with that there were too few CPUs, where that makes it longer or cost as

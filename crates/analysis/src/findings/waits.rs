@@ -298,6 +298,7 @@ impl Group {
             text = format!("{text} {did}");
         }
         let mut gist = self.gist(method, others.as_ref(), names);
+        gist.waits_in = (self.synchronizer == Synchronizer::Monitor).then_some(method);
         let who_works = |others: &Others| {
             self.few_at_work(others, analysis, lives).or_else(|| self.only_busy(others, analysis, lives))
         };

@@ -3,6 +3,7 @@
 // Tests may fail loudly.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod acquired_again;
 mod arrival;
 mod foreign;
 mod ledger;

@@ -577,45 +577,6 @@ fn a_lock_that_changes_hands_all_the_time_is_passed_on() {
     assert!(texts(&report)[0].ends_with(ends), "{}", texts(&report)[0]);
 }
 
-/// Sixteen requests with a lock each, woken by whoever completes them.
-#[test]
-fn locks_of_one_request_each_are_no_convoy() {
-    let mut events = vec![recording(at(0)), thread(1, "server-1")];
-    for request in 0..16 {
-        let (begin, id) = (at(1 + 10 * request as usize), 200 + request);
-        events.push(thread(10 + request, &format!("client-{request}")));
-        events.push(lock(id, "com.acme.Request", 0, ""));
-        let (waiter, lock) = (ThreadId(10 + request), headway_model::LockId(id));
-        let notified = begin + DurationNs(4 * MS);
-        let exit = begin + DurationNs(5 * MS);
-        let time = begin + DurationNs(9 * MS);
-        let wait = MonitorWait { time: begin, thread: waiter, lock, seq: Seq(1), ..MonitorWait::default() };
-        let notify = MonitorNotify { time: notified, thread: ThreadId(1), waiter, lock, seq: Seq(2) };
-        let exit = MonitorExit { time: exit, thread: ThreadId(1), lock, seq: Seq(3), ..MonitorExit::default() };
-        let (start, seq, start_seq) = (notified, Seq(5), Seq(2));
-        let waited =
-            MonitorWaited { time, start: begin, thread: waiter, lock, seq: Seq(4), ..MonitorWaited::default() };
-        let again =
-            MonitorReentered { time, start, thread: waiter, lock, start_seq, seq, ..MonitorReentered::default() };
-        events.push(Event::MonitorWait(wait));
-        events.push(Event::MonitorNotify(notify));
-        events.push(Event::MonitorExit(exit));
-        events.push(Event::MonitorWaited(waited));
-        events.push(Event::MonitorReentered(again));
-    }
-    events.push(Event::Watermark(at(200)));
-    let mut analysis = Analysis::new(by("lock"));
-    events.iter().for_each(|event| analysis.feed(event));
-    let report = analysis.finish();
-    let hand_off = report.findings.iter().find(|finding| finding.kind == FindingKind::HandOff).expect("a finding");
-    assert!(hand_off.text.contains("blocked on `Request` (16 locks)"), "{}", hand_off.text);
-    assert!(
-        hand_off.text.ends_with("The threads had been woken in `Object.wait` and had to acquire the lock again."),
-        "{}",
-        hand_off.text
-    );
-}
-
 /// Requests of one class are one row; a lock is shown alone where it was asked for.
 #[test]
 fn locks_of_one_name_are_one_row_and_their_instances_are_asked_for() {
