@@ -41,8 +41,8 @@ const VERSION: &str = match option_env!("HEADWAY_VERSION") {
     None => concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEADWAY_COMMIT"), ", ", env!("HEADWAY_BUILD"), ")"),
 };
 
-/// Shows what keeps a JVM's threads from making headway: which locks block
-/// whom, for how long, and what the owner was doing.
+/// Shows which locks block the threads of a JVM, for how long, and what the
+/// owner of each lock (the thread that has it) did meanwhile.
 #[derive(Debug, Parser)]
 #[command(name = "headway", version = VERSION, styles = STYLES, after_help = EXAMPLES, max_term_width = 100)]
 #[command(propagate_version = true, arg_required_else_help = true, infer_long_args = true)]
@@ -91,13 +91,13 @@ pub enum Command {
     Diff(Diff),
     /// Convert a recording for other tools: uncompressed JFR, pprof, Firefox Profiler, ...
     Export(Export),
-    /// Run an SQL query over many recordings (a separate program, headway-fleet).
+    /// With headway-fleet: run an SQL query over many recordings.
     Sql(Fleet),
-    /// Add a summary of each minute of recordings to a store, for `sql` (a separate program, headway-fleet).
+    /// With headway-fleet: add a summary of each minute of recordings to a store, for `sql`.
     Ingest(Fleet),
-    /// Record the JVMs of this machine and send a summary of each minute to a store (a separate program, headway-fleet).
+    /// With headway-fleet: record the JVMs of this machine and send a summary of each minute to a store.
     Ship(Fleet),
-    /// Show, compare, compact or remove what is in a store (a separate program, headway-fleet).
+    /// With headway-fleet: show, compare, compact or remove what is in a store.
     Fleet(Fleet),
     /// Print a completion script for a shell.
     Completion(Completion),
@@ -289,7 +289,7 @@ fn unknown_command(typed: &str) -> String {
     let names = command_names();
     // What `headway help` takes for a command.
     if typed.starts_with('-') {
-        return format!("{typed} is no command: `headway help COMMAND` or `headway COMMAND --help` shows its help");
+        return format!("{typed} is not a command: `headway help COMMAND` or `headway COMMAND --help` shows its help");
     }
     if typed.parse::<u32>().is_ok() {
         return format!("to record process {typed}, say `headway record {typed}`");
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn unknown_commands_get_a_sentence_that_helps() {
         assert_eq!(unknown_command("4711"), "to record process 4711, say `headway record 4711`");
-        assert!(unknown_command("--help").starts_with("--help is no command: `headway help COMMAND` or "));
+        assert!(unknown_command("--help").starts_with("--help is not a command: `headway help COMMAND` or "));
         assert!(unknown_command("reprot").contains("did you mean \"report\"?"));
         assert!(unknown_command("zebra").starts_with("there is no command \"zebra\" (commands: list, run,"));
     }

@@ -36,8 +36,8 @@ pub enum Failure {
 
     /// What carries out the command is not installed.
     #[error(
-        "`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH: install the \
-         archive headway-fleet-VERSION-linux-x86_64.tar.gz with install.sh, or build it with `cargo build --release` in fleet/"
+        "`headway {command}` needs headway-fleet, which is neither in the directory of headway nor on the PATH: install \
+         headway-fleet-VERSION-linux-x86_64.tar.gz with install.sh, or build it with `cargo build --release` in fleet/"
     )]
     NoFleet {
         /// The command.
@@ -104,9 +104,9 @@ pub enum Failure {
     },
     /// The process has privileges beyond ours, though its user is ours.
     #[error(
-        "process {pid} may not be inspected by user {me}, because it has more privileges: {}",
-        if me == "root" { "give headway the right to trace processes (CAP_SYS_PTRACE)" }
-        else { "run headway as root, with the right to trace processes (CAP_SYS_PTRACE)" }
+        "process {pid} may not be inspected by user {me}, because the process has more privileges: run headway {}with \
+         CAP_SYS_PTRACE (in a container: --cap-add SYS_PTRACE)",
+        if me == "root" { "" } else { "as root and " }
     )]
     NotInspectable {
         /// The process.

@@ -28,8 +28,9 @@ fn what_is_typed_reaches_headway_fleet() {
 #[test]
 fn where_it_is_missing_one_sentence_says_how_to_get_it() {
     for command in ["sql", "ingest", "ship", "fleet"] {
-        let sentence =
-            format!("`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH");
+        let sentence = format!(
+            "`headway {command}` needs headway-fleet, which is neither in the directory of headway nor on the PATH"
+        );
         refuses(headway([command, "x"]).env("PATH", "relative:/nowhere"), 1, &sentence);
     }
 }

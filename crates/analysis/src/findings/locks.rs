@@ -564,7 +564,7 @@ impl Group {
         };
         let late = format!(
             "{part} of that time is hand-off: the lock had been released, but the next thread had not run yet ({}, \
-             counted per blocked thread, mean {mean}{carrier}).{}",
+             mean {mean}{carrier}; each counts once for each blocked thread).{}",
             count(self.hand_overs, "hand-off"),
             self.whose_hand_off(),
         );
@@ -584,7 +584,7 @@ impl Group {
     fn whose_hand_off(&self) -> String {
         match share(self.own_hand_over, self.split.hand_off) {
             own if own < STANDS_FOR_ALL => {
-                format!(" In {} of this time, the blocked thread was first in the lock's queue; in the rest, another thread was before it.", percent(own))
+                format!(" In {} of the hand-off time, the blocked thread was first in the lock's queue; in the rest, another thread was before it.", percent(own))
             }
             _ => String::new(),
         }

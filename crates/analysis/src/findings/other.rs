@@ -168,7 +168,7 @@ pub(super) fn off_cpu(report: &Report) -> Option<Finding> {
         return None;
     }
     let doings = doings_off_cpu(report)?;
-    let text = doings.text_of("threads that did not run (waits left out) were")?;
+    let text = doings.text_of("threads that neither ran nor waited were")?;
     Some(Finding { kind: FindingKind::Samples, text, ..Finding::default() })
 }
 
@@ -291,14 +291,11 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
 
 /// What pauses cost the threads that had something to do.
 fn cost(outside: u64, in_locks: u64) -> String {
-    let blocked = match in_locks {
+    let parts = match in_locks {
         0 => String::new(),
-        ns => format!(", {} of it in threads that were blocked", DurationNs(ns)),
+        ns => format!(": in the bar, {} as `VM pause` and {} as blocked", DurationNs(outside), DurationNs(ns)),
     };
-    format!(
-        "cost {} of thread time{blocked}; threads that were waiting then are not counted",
-        DurationNs(outside + in_locks)
-    )
+    format!("cost {} of thread time{parts}; waiting threads are not counted", DurationNs(outside + in_locks))
 }
 
 impl BlockedTime {
@@ -403,7 +400,7 @@ mod tests {
         };
         assert_eq!(
             said(900).unwrap(),
-            "For 75 % of the sampled time (100 samples), threads that did not run (waits left out) were in \
+            "For 75 % of the sampled time (100 samples), threads that neither ran nor waited were in \
              `Thread.sleep`, called from `Lease.acquire` < `Server.serve`."
         );
         assert_eq!(said(100), None);

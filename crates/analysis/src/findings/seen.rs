@@ -325,7 +325,7 @@ impl Doings {
                     let covered = percent(covered);
                     format!(
                         "{blocked_others} {part} of the sampled time ({samples} samples, which cover {covered} of the \
-                         time)."
+                         time for which it blocked others)."
                     )
                 }
                 false => format!("{blocked_others} {part} of the time (estimated from {samples} samples)."),
@@ -548,7 +548,7 @@ mod tests {
         assert_eq!(
             text,
             "While `A.serve` blocked others, it was in `Thread.sleep`, called from `A.slow`, for 75 % of the sampled time \
-             (20 samples, which cover 5.0 % of the time)."
+             (20 samples, which cover 5.0 % of the time for which it blocked others)."
         );
         assert_eq!(doings.too_few("`A.serve`"), None);
     }

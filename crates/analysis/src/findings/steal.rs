@@ -257,11 +257,11 @@ fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>, cpus: O
     }
 }
 
-/// `CPU time used on the machine: other processes 62 %, ...`. Where not all threads are shown, the others' time is not
+/// `Of the CPU time used on the machine, other processes had 62 %, ...`. Where not all threads are shown, the others' time is not
 /// known by their kind.
 fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     const OTHER_PROCESSES: &str = "other processes";
-    const HEADWAY: &str = "Headway's threads";
+    const HEADWAY: &str = "Headway's own threads";
     let of_process = [(users.others_ns, OTHER_PROCESSES), (users.process_ns(), "this process")];
     let by_kind = [
         (users.others_ns, OTHER_PROCESSES),
@@ -277,8 +277,11 @@ fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
     let is_named = |ns: u64, who: &str| [OTHER_PROCESSES, HEADWAY].contains(&who) || share(ns, busy) >= NAMED;
     let mut parts: Vec<(u64, &str)> = parts.iter().copied().filter(|(ns, who)| is_named(*ns, who)).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
-    let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
-    format!("CPU time used on the machine: {}.", parts.join(", "))
+    let had = |at: usize| if at == 0 { " had" } else { "" };
+    let parts = parts.iter().enumerate();
+    let parts: Vec<String> =
+        parts.map(|(at, (ns, who))| format!("{who}{} {}", had(at), percent(share(*ns, busy)))).collect();
+    format!("Of the CPU time used on the machine, {}.", parts.join(", "))
 }
 
 #[cfg(test)]

@@ -504,7 +504,7 @@ fn each_cause_has_its_words() {
     assert!(stolen.contains("waited 500 ms (") && stolen.contains("the hypervisor gave CPUs to other"), "{stolen}");
     let queue = text(second(0, &[(WORKER, 500, 500)])).unwrap();
     let said =
-        "for a CPU and ran for 500 ms: more threads were ready than there are CPUs. CPU time used on the machine: ";
+        "for a CPU and ran for 500 ms: more threads were ready than there are CPUs. Of the CPU time used on the machine, ";
     assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
 }

@@ -451,7 +451,7 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     let finding = &report.findings[0];
     let did =
         "While `Small.update` blocked others, it was in `Thread.sleep`, called from `Remote.call`, for 100 % of the sampled \
-         time (20 samples, which cover 80 % of the time).";
+         time (20 samples, which cover 80 % of the time for which it blocked others).";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");

@@ -37,6 +37,20 @@ What to record, separated by commas, instead of the default: lock,steal
             carrier (the platform thread that runs it) or for a CPU. This also
             records park, and one more event each time that a virtual thread parks";
 
+/// What a command of `--on-phase` knows, one a line.
+const ON_PHASE_HELP: &str = "\
+Run this shell command when a lock's phase begins or ends. The JVM starts it, as
+the JVM's user. `log` writes a line to the JVM's standard error instead.
+Environment variables of the command:
+
+- HEADWAY_PHASE: begin or end
+- HEADWAY_LOCK, HEADWAY_LOCK_CLASS
+- HEADWAY_PRESSURE_PERCENT: the pressure of the lock
+- HEADWAY_DURATION_MS
+- HEADWAY_OWNER, HEADWAY_CONTENDER: methods; empty if not known
+- HEADWAY_SKIPPED: how many commands were left out before this one, because one
+                   was still running";
+
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to record")]
@@ -47,8 +61,8 @@ pub struct Capture {
     pub events: Vec<Feature>,
 
     /// Time between two samples of a thread (with a unit: 0.1ms to 1s); default: 10ms. It is CPU time if the
-    /// thread runs; with wall, it is elapsed time if the thread does not run. Without --budget, -i also
-    /// switches the limit for the cost off
+    /// thread runs; with wall, it is elapsed time if the thread does not run. With -i, there is no limit for the
+    /// cost, unless you also set --budget
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -108,7 +122,8 @@ pub struct Capture {
     pub max_rate: Option<u64>,
 
     /// Always sample, also below --budget and --max-rate: in each interval of this length (us, ms),
-    /// record the contentions and waits that are in progress at a random instant
+    /// record the contentions and waits that are in progress at a random instant. For recordings that
+    /// are to be compared: all are then sampled in the same way
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
@@ -135,12 +150,8 @@ pub struct Capture {
     pub phase_threshold: Option<f64>,
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
-    /// JVM's user. Environment variables: HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_PRESSURE_PERCENT (the pressure of the lock), HEADWAY_DURATION_MS, HEADWAY_OWNER
-    /// and HEADWAY_CONTENDER (methods; empty if not known), and HEADWAY_SKIPPED (how many commands were left out before this one,
-    /// because one was still running). `log` writes a line to the JVM's
-    /// standard error instead
-    #[arg(long, value_name = "COMMAND|log")]
+    /// JVM's user. `log` writes a line to the JVM's standard error instead
+    #[arg(long, value_name = "COMMAND|log", long_help = ON_PHASE_HELP)]
     pub on_phase: Option<String>,
 
     /// Publish what `headway top` shows as the management bean headway:type=Pressure; JMX clients
@@ -150,8 +161,9 @@ pub struct Capture {
     pub jmx: bool,
 
     /// Show the exact method of an owner also in code that was compiled before Headway attached.
-    /// Without this option, a method that the compiler inlined appears as its caller. The JVM compiles the classes of such methods
-    /// again (on JDK 17 perhaps all code), so the program is slower for a while. `run` does not need it
+    /// Without this option, a method that the compiler inlined appears as its caller. The JVM discards the compiled
+    /// code of the classes with such methods (JDK 17 may discard all compiled code) and compiles it again, so the
+    /// program is slower for a while. `run` does not need it
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 

@@ -86,8 +86,8 @@ pub struct Experiments {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 
-    /// Wait for classes and progress points that do not exist yet. `causal run` always waits for them;
-    /// without this option, they are an error in a running JVM
+    /// With `causal record`: wait for classes and progress points that do not exist yet. Without this option,
+    /// they are an error. (`causal run` always waits for them)
     #[arg(long)]
     pub wait: bool,
 
@@ -138,7 +138,7 @@ struct Recording {
     #[arg(short, long, value_name = "FILE", default_value = crate::recording::file_name::DEFAULT_PATTERN)]
     output: std::path::PathBuf,
 
-    /// Overwrite the file if it is a Headway recording or empty; other files never
+    /// Overwrite an existing file if it is empty or a Headway recording; never any other file
     #[arg(long)]
     force: bool,
 

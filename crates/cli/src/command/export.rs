@@ -28,8 +28,6 @@ Examples:
   headway export app.jfr -o app.json             for profiler.firefox.com
   headway export app.jfr --of contender -o app.speedscope.json
 
-  headway export app.jfr.zst -o app.jfr && jfr summary app.jfr
-
 The exported time is CPU time if the recording has CPU samples (`-e cpu`), otherwise
 wall-clock time (`-e wall`) or blocked time. --of selects another one.
 
@@ -50,8 +48,8 @@ pub struct Export {
     #[arg(long, value_name = "FORMAT", value_parser = format_name)]
     format: Option<&'static str>,
 
-    /// Overwrite an existing .jfr file if it is empty or a Headway recording. Other .jfr files are never
-    /// overwritten. Files in other formats are overwritten even without --force
+    /// Overwrite an existing .jfr file if it is empty or a Headway recording; never any other .jfr file. Files in
+    /// other formats are overwritten also without --force
     #[arg(long)]
     force: bool,
 
@@ -59,7 +57,7 @@ pub struct Export {
     weighing: Weighing,
 
     /// The recording, or - for standard input
-    #[arg(value_name = "FILE", help_heading = None)]
+    #[arg(value_name = "RECORDING", help_heading = None)]
     recording: PathBuf,
 }
 

@@ -36,7 +36,7 @@ pub struct Flame {
     weighing: Weighing,
 
     /// The recording, or - for standard input
-    #[arg(value_name = "FILE", help_heading = None)]
+    #[arg(value_name = "RECORDING", help_heading = None)]
     recording: PathBuf,
 }
 

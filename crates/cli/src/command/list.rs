@@ -33,7 +33,7 @@ pub struct List {
     #[arg(long)]
     json: bool,
 
-    /// Output format
+    /// Print the list in a format for scripts
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with = "json")]
     format: TableFormat,
 }

@@ -22,10 +22,11 @@ Examples:
   headway metrics --once 4711                  print them and end
 
 `metrics` uses the running recording if there is one. Otherwise it starts a
-recording of pressure (-e pressure), and ends it when you end `metrics`. If
-`metrics` loaded the agent, `metrics` then detaches it (`headway stop --help`
-says what stays).
-If another command ends the recording, `metrics` begins the next one.
+recording of pressure (-e pressure), and ends it when you end `metrics`. Like
+`record`, this changes functions of the JVM in memory and pauses it for some
+milliseconds at the start. If `metrics` loaded the agent, `metrics` then detaches
+it (`headway stop --help` says what stays). If another command stops the
+recording, `metrics` starts a new recording of pressure.
 
 The command listens, not the JVM. Anyone who can reach the address can read
 names of locks and methods. `headway metrics --once PID` prints each metric

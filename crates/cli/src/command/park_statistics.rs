@@ -40,7 +40,7 @@ pub struct ParkStatistics {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_print_threshold: Option<u64>,
 
-    /// After printing, forget blockers that the garbage collector has removed: saves memory
+    /// After each print, remove the statistics of blockers that were garbage-collected, to save memory
     #[arg(long, hide_short_help = true)]
     pub park_free_on_print: bool,
 }

@@ -28,8 +28,8 @@ Examples:
   headway parks -d 10 4711
   headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
 
-Idle workers park on the queue of their pool: ignore blockers that are marked
-`idle`. Of the others, the one with the most thread time is likely the bottleneck.
+Threads that wait for work, or for the end of threads, are idle: ignore blockers
+that are marked `idle`. Of the others, the one with the most thread time is likely the bottleneck.
 If each wait has its own object (a future, a latch), all rows are small: then see
 WAITING in `headway report --full FILE`, which adds up the waits at one place.
 
@@ -38,8 +38,9 @@ Columns:
   thread time    parked time, added up over all threads
   real time      time in which at least one thread was parked
   avg park       thread time / number of parks
-  avg hold       real time / number of parks that ended. If threads always queue for
-                 a lock, this is how long each owner had it
+  avg hold       real time / number of parks that ended. For a lock that always has a
+                 queue, this is how long each owner had it; for other blockers, it
+                 has no such meaning
   real / run     real time as a part of the measured time
   thread / run   thread time as a part of the measured time. 100 %: as if one thread
                  had been parked all the time

@@ -25,7 +25,7 @@ pub enum View {
 #[command(next_help_heading = "Pressure of locks")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads were blocked on it, divided
-    /// by the time of all threads without their waits
+    /// by the time in which threads did not wait
     #[arg(long)]
     pressure: bool,
 

@@ -98,7 +98,8 @@ pub struct Report {
     source_path: Vec<PathBuf>,
 
     /// Keep at most this many single contentions, waits and samples in the page; the others are
-    /// there as sums by interval
+    /// there as sums by interval. `view` has a higher limit: it does not
+    /// put them into the page
     #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS, help_heading = "Output")]
     rows: usize,
 

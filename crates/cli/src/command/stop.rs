@@ -33,7 +33,7 @@ and exits with 1 if what remains still has an effect.";
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
     /// Also detach the agent: the JVM no longer reports starts and ends of threads to it, and the agent
-    /// removes its management bean and frees its list of native functions
+    /// removes its management bean
     #[arg(long)]
     detach: bool,
 

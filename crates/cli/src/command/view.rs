@@ -38,8 +38,10 @@ Examples:
   headway view 4711                             the recording that runs in process 4711
 
 For a JVM, `view` shows the running recording, and how it grows. If none is running, it
-makes a temporary recording of locks and steal. When `view` ends, it removes that
-recording, and detaches if it loaded the agent (`headway stop --help` says what stays).
+makes a temporary recording of locks and steal. Like `record`, this changes functions of
+the JVM in memory and pauses it for some milliseconds at the start. When `view` ends, it
+removes that recording, and detaches if it loaded the agent (`headway stop --help` says
+what stays).
 
 `view` prints an address with a secret. It answers only requests from this machine that
 have the secret. If your browser is on another machine, forward the

@@ -53,7 +53,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("WAITING", "by place; not blocked time", screen, out);
+    title("WAITING", "by place; this time is not blocked time", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for (site, caller) in sites.iter().zip(callers_apart(sites)).take(top) {
@@ -139,8 +139,8 @@ fn parks(sites: &[ParkSite], is_foreign: bool, top: usize, screen: &Screen, out:
         return;
     }
     // Headway's own parks are contentions or waits as well.
-    let above = if is_foreign { "" } else { "; also in the tables above" };
-    title("PARKING", &format!("parks that ended, by class of blocker{above}"), screen, out);
+    let above = if is_foreign { "" } else { "; the tables above contain this time, too" };
+    title("PARKING", &format!("parks that ended, by class of the object{above}"), screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {

@@ -327,7 +327,10 @@ fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut 
         UNKNOWN => "An owner whose method is not known".to_owned(),
         method => format!("`{method}`"),
     };
-    let note = format!("{who} {}", coverage(activity, covered, is_sampled));
+    let mut note = format!("{who} {}", coverage(activity, covered, is_sampled));
+    if activity.sampled_ns > 0 {
+        let _ = write!(note, " The rows are parts of these {}.", numbers::time(activity.blocked_ns));
+    }
     for line in prose::wrapped(&note, screen.width, 2) {
         let _ = writeln!(out, "{}", prose::with_names(&line, screen));
     }

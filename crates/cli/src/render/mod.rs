@@ -180,15 +180,15 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled {}: of {} contentions and waits shorter than {}, only the {} that were in progress at {} were \
-         recorded one by one. Call stacks and owners of the others ({} in total) are estimated. {} Recordings with --exact are not sampled",
+        "sampled {}: of {} short contentions and waits, {} were recorded one by one: those in progress at {}. Call \
+         stacks and owners of the others ({} in total) are estimated. {} Short: less than {}. Recordings with --exact are not sampled",
         bounds(&sampling.windows),
         numbers::grouped(all),
-        short(&sampling.windows),
         numbers::grouped(sampling.recorded),
         numbers::counted(sampling.instants, "random instant", "random instants"),
         numbers::time(sampling.added_up_ns),
         totals(&sampling.windows),
+        short(&sampling.windows),
     ))
 }
 

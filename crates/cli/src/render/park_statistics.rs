@@ -29,12 +29,12 @@ pub fn park_statistics(report: &ParkStatisticsReport, frames: usize, more: &str,
 fn legend(screen: &Screen) -> String {
     const COLUMNS: [&str; 6] = [
         "now, peak: threads that are parked now, and the most at one time",
-        "thread time: parked time, added up over threads; avg park: the same per park",
-        "real time: time in which at least one thread was parked; avg hold: the same per park. If threads always queue for \
-         a lock, this is how long each owner had it",
+        "thread time: parked time, added up over threads; avg park: thread time / parks",
+        "real time: time in which at least one thread was parked; avg hold: real time / parks that ended. For a lock that \
+         always has a queue, this is how long each owner had it; for other blockers, it has no such meaning",
         "/ run: part of the measured time; / life: part of the time from the first to the last event on this blocker",
-        "idle: threads of a pool that wait for work. Of the other blockers, the one with the most thread time is likely the \
-         bottleneck",
+        "idle: threads that wait for work or for the end of threads. Of the other blockers, the one with the most thread time \
+         is likely the bottleneck",
         "If each wait has its own object (a future, a latch), all rows are small: see WAITING in report --full, which adds \
          up the waits at one place",
     ];

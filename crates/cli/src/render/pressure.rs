@@ -32,7 +32,7 @@ pub fn write(pressure: &PressureReport, phases_only: bool, screen: &Screen, out:
         let _ = writeln!(out, "{none}");
         return;
     }
-    let _ = writeln!(out, "{}", screen.faint(&figures("mean", "peak", "lock")));
+    let _ = writeln!(out, "{}", screen.faint(&figures("overall", "peak", "lock")));
     if !phases_only {
         let all = figures(&numbers::percent(pressure.csp_mean), &numbers::percent(pressure.csp_peak), "(all locks)");
         let _ = writeln!(out, "{all}");
@@ -88,7 +88,7 @@ fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> 
 
 fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     let text = format!(
-        "from {} to {}: threads were blocked on it for {}, {} of the time in which they did not wait (peak {})",
+        "from {} to {}: threads were blocked for {}, {} of the time in which they did not wait (peak {})",
         moment(phase.start_ns),
         numbers::time(phase.end_ns),
         numbers::time(phase.acquiring_ns),
@@ -153,9 +153,12 @@ fn older(lock: &LockPressure, screen: &Screen, out: &mut String) {
     }
     parts.push(format!("blocked time / elapsed time {}", numbers::percent(older.acquiring_per_elapsed)));
     if let Some(held) = older.critical_section_ns {
-        parts.push(format!("owned for {} at a time while threads were blocked", numbers::time(held as u64)));
+        parts.push(format!(
+            "owned for {} at a time, on average, while threads were blocked",
+            numbers::time(held as u64)
+        ));
     }
-    for line in prose::wrapped(&format!("as other tools count: {}", parts.join(", ")), screen.width, FIGURES) {
+    for line in prose::wrapped(&format!("metrics of older tools: {}", parts.join(", ")), screen.width, FIGURES) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -207,20 +210,19 @@ mod tests {
         write(&pressure(), false, &SCREEN, &mut out);
         let expected = "
 PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.00 s
-     mean      peak  lock
+  overall      peak  lock
     9.7 %      50 %  (all locks)
                     0 s ▁▁▁▁▁█▁▁▁▁ 10.0 s
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 s ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s: threads were blocked on it for
-                    1.92 s, 48 % of the time in which they did not wait (peak
-                    50 %)
+                    from 4.00 s to 6.00 s: threads were blocked for 1.92 s,
+                    48 % of the time in which they did not wait (peak 50 %)
                       of this: 75 % hand-off (the lock was free, but the next
                       thread had not run yet), 25 % owned by a thread
                       blocked longest in Shop.sell:12 < Server.run:7
                       owned longest by Shop.restock:88
-                    as other tools count: blocked time / elapsed time 0 %
+                    metrics of older tools: blocked time / elapsed time 0 %
 ";
         assert_eq!(out, expected, "{out}");
     }

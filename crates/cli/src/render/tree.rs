@@ -40,11 +40,11 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
             report.rows.iter().any(is_of_waits),
             "conditional: waits, which are not blocked time and not in the totals above; percentages are of all waits",
         ),
-        (tree.paused, "VM pause: part of the row in which the JVM had stopped all threads"),
+        (tree.paused, "VM pause: the part of the row's time in which the JVM had stopped all threads"),
         (
             report.rows.iter().any(has_parts),
-            "a contention that several threads owned in turn counts in the rows of all of them; longest: the longest \
-             time of one contention in this row",
+            "If several threads owned the lock during one contention, the contention counts in the row of each. longest: \
+             the longest time of one contention in this row",
         ),
     ];
     for (_, legend) in legends.into_iter().filter(|(is_used, _)| *is_used) {
@@ -256,7 +256,7 @@ mod tests {
     fn the_part_of_pauses_is_explained_where_it_is_shown() {
         let out = written(vec![Row { pause_ns: 62, ..row("Shop.sell", None) }]);
         assert!(out.contains("owned by Shop.sell (10 % VM pause)"), "{out}");
-        assert!(out.contains("VM pause: part of the row in which the JVM had stopped all threads"), "{out}");
+        assert!(out.contains("VM pause: the part of the row's time in which the JVM had stopped all threads"), "{out}");
         let whole = written(vec![Row { pause_ns: 620, ..row(PAUSED, None) }]);
         assert!(whole.lines().last().is_some_and(|line| line.ends_with("  VM pause")), "{whole}");
     }
