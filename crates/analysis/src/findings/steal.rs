@@ -159,10 +159,10 @@ fn who(group: &Named) -> String {
     }
 }
 
-/// `run queue only, no steal, no throttling`, or `run queue 750 ms, steal 20.0 ms`.
+/// `all of it in the run queue (no steal, no throttling)`, or `run queue 750 ms, steal 20.0 ms`.
 fn in_parts(totals: &Totals) -> String {
     if totals.throttled_ns + totals.steal_ns == 0 {
-        return "run queue only, no steal, no throttling".to_owned();
+        return "all of it in the run queue (no steal, no throttling)".to_owned();
     }
     let parts = [("run queue", totals.run_queue_ns), ("throttling", totals.throttled_ns), ("steal", totals.steal_ns)];
     let parts = parts.iter().filter(|(_, ns)| *ns > 0).map(|(what, ns)| format!("{what} {}", DurationNs(*ns)));

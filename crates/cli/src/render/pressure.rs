@@ -216,8 +216,8 @@ PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.0
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 s ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s: threads were blocked for 1.92 s,
-                    48 % of the time in which they did not wait (peak 50 %)
+                    from 4.00 s to 6.00 s: threads were blocked for 1.92 s, 48 %
+                    of the time in which they did not wait (peak 50 %)
                       of this: 75 % hand-off (the lock was free, but the next
                       thread had not run yet), 25 % owned by a thread
                       blocked longest in Shop.sell:12 < Server.run:7
