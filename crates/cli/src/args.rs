@@ -29,11 +29,13 @@ Examples:
   headway report headway-4711-*.jfr     who blocked whom, and for how long
 
 Exit codes:
-  0 done, 1 failure, 2 wrong usage, or no JVM (or several) with this name,
-  3 the process cannot be profiled,
-  4 damaged recording (its readable part is shown), or not a recording,
-  5 `fleet regressions --fail` found a lock with more blocked time than before;
-  `run` ends with the code of the command it ran";
+  0  done
+  1  failure
+  2  wrong usage, or no JVM (or several) with this name
+  3  the process cannot be profiled
+  4  the recording is damaged (its readable part is shown), or is not a recording
+  5  `fleet regressions --fail` found a lock with more blocked time than before
+`run` ends with the code of the command that it ran.";
 
 /// `./hw dist` gives the text of a release, which names the commit.
 const VERSION: &str = match option_env!("HEADWAY_VERSION") {

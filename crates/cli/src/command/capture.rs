@@ -107,7 +107,7 @@ pub struct Capture {
     /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
     /// by call stack and owner become estimates. If most of the cost is that of cpu or wall samples, these are taken
-    /// less often than -i says. If the cost is above 1.5 times this limit even with sampling, the report,
+    /// less often than -i says. If the cost is above 1.5 times this limit even with the rarest sampling, the report,
     /// `status` and `stop` say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
@@ -181,7 +181,7 @@ pub struct Capture {
     #[arg(long)]
     pub redact: bool,
 
-    /// How threads are sampled. Best left at auto (the default): perf (perf_event) if the kernel allows it, otherwise
+    /// How threads are sampled. Leave it at auto (the default): perf (perf_event) if the kernel allows it, otherwise
     /// signal (CPU timers with SIGPROF). With signal, running threads are sampled only for -e cpu and -e wall; without
     /// these, the report shows what owners did only while they slept or waited. jvmti, agct (AsyncGetCallTrace) and
     /// handshake are for comparisons

@@ -37,6 +37,14 @@ functions of the JVM in memory and pauses it for some milliseconds at the start.
 If `top` loaded the agent, `top` detaches it at the end (`headway stop --help`
 says what stays).
 
+Columns:
+  now           pressure of the lock in the last interval: the time that threads
+                were blocked on it, divided by the time in which threads did not wait
+  max           its highest pressure so far
+  history       its pressure in the last intervals
+  owned by      method that owned the lock
+  blocked in    method in which threads were blocked on it
+
 Keys: q quits, p pauses the display, s changes the order, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";
 
