@@ -41,7 +41,16 @@ pub fn write(pressure: &PressureReport, phases_only: bool, screen: &Screen, out:
     for lock in &pressure.locks {
         write_lock(lock, pressure, phases_only, screen, out);
     }
+    let _ = writeln!(out);
+    for line in prose::wrapped(BASE, screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
 }
+
+/// What pressure is a part of, and why findings have other percentages.
+const BASE: &str =
+    "Threads that did not wait were on CPU, ready, blocked, asleep or in I/O. Percentages in findings are \
+     parts of the active thread time, which contains waits, too";
 
 fn figures(mean: &str, peak: &str, what: &str) -> String {
     format!("{mean:>9} {peak:>9}  {what}")
@@ -223,6 +232,10 @@ PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.0
                       blocked longest in Shop.sell:12 < Server.run:7
                       owned longest by Shop.restock:88
                     metrics of older tools: blocked time / elapsed time 0 %
+
+  Threads that did not wait were on CPU, ready, blocked, asleep or in I/O.
+  Percentages in findings are parts of the active thread time, which contains
+  waits, too
 ";
         assert_eq!(out, expected, "{out}");
     }

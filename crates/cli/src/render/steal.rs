@@ -166,11 +166,11 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
     }
     title(
         "LOCKS WHOSE OWNERS MAY HAVE HAD NO CPU",
-        "no CPU: estimated, also as a part of blocked, with its bounds",
+        "no CPU: estimated; part: of blocked, with its bounds",
         screen,
         out,
     );
-    let head = format!("  {:>9}  {:>9}  {:>7}  {:>8}  {:>7}  ", "blocked", "no CPU", "", "at least", "at most");
+    let head = format!("  {:>9}  {:>9}  {:>7}  {:>8}  {:>7}  ", "blocked", "no CPU", "part", "at least", "at most");
     let _ = writeln!(out, "{}", screen.faint(head.trim_end()));
     for lock in locks.iter().take(top) {
         let part = |ns: u64| numbers::percent(ns as f64 / lock.blocked_ns.max(1) as f64);
