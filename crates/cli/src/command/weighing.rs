@@ -15,7 +15,7 @@ pub struct Weighing {
     /// Which time to count: cpu (CPU time), wall (elapsed time of all threads, also of those
     /// that do not run), owner (time blocked on locks, by the owner), contender (the same, by the
     /// blocked thread); default: the first of
-    /// these that the recording has (`diff`: that both have)
+    /// these that the recording has (`diff`: that BEFORE has)
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
 
