@@ -31,7 +31,7 @@ async function ask(query: Query): Promise<unknown> {
   return answer;
 }
 
-function told(query: Query): unknown {
+function embeddedAnswer(query: Query): unknown {
   const { names: _, ...answer } = embedded.answer(query);
   return answer;
 }
@@ -67,8 +67,8 @@ const QUERIES: [string, Query][] = [
   ["a call stack", group(whole({ within: [{ by: "contender-chain", key: chainKey(["com.acme.shop.Stock.reserve:44", "com.acme.shop.Requests.serve:18", "java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"].map(hash)) }] }), ["lock-name"])],
   ["stacks with a method", group(whole({ kinds: ["cpu", "wall"], stacks: { of: "contender-chain", with: ["com.acme.shop.Json.parse"], without: [] } }), ["contender-chain"])],
   ["stacks of owners with two methods and without one", group(whole({ stacks: { of: "owner-chain", with: ["com.acme.shop.Stock.rebuildIndex", "java.lang.Thread.run"], without: ["com.acme.shop.Index.sort"] } }), ["owner-chain", "time"], 12)],
-  ["a contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_000, thread: "request-1#21" }],
-  ["no such contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_001, thread: "request-1#21" }],
+  ["a contention", { ask: "entry", recording: 0, kind: "monitor", start: 2_025_000_000, thread: "request-1#21" }],
+  ["no such contention", { ask: "entry", recording: 0, kind: "monitor", start: 2_025_000_001, thread: "request-1#21" }],
   ["many of hostile names", group(whole({ recording: 1 }), ["contender-thread"], 1, 1000)],
   ["hostile lanes", { ask: "lanes", scope: whole({ recording: 1, kinds: ALL }), first: 0, count: 40, pixels: 200 }],
 ];
@@ -76,9 +76,9 @@ const QUERIES: [string, Query][] = [
 describe("embedded and served answers are the same", () => {
   it.each(QUERIES)("%s", async (name, query) => {
     const answer = await ask(query);
-    expect(told(query)).toEqual(answer);
+    expect(embeddedAnswer(query)).toEqual(answer);
     if (query.ask === "group") expect(answer).toMatchObject({ totalNs: expect.toSatisfy((time: number) => time > 0) as number, unknown: [] });
-    if (query.ask === "stretch") expect((answer as { stretch: unknown }).stretch === null).toBe(name.startsWith("no such"));
+    if (query.ask === "entry") expect((answer as { entry: unknown }).entry === null).toBe(name.startsWith("no such"));
   });
   it("of stacks with and without a method add up to all", async () => {
     const time = async (part: Partial<Scope>) => ((await ask(group(whole(part), []))) as { totalNs: number }).totalNs;
@@ -89,7 +89,7 @@ describe("embedded and served answers are the same", () => {
   it("says what the recording does not have", async () => {
     const query = group(whole({ within: [{ by: "lock-name", key: "Stick.lock" }, { by: "kind", key: "monitor" }] }), ["lock"]);
     expect(await ask(query)).toMatchObject({ totalNs: 0, unknown: ["Stick.lock"] });
-    expect(told(query)).toEqual(await ask(query));
+    expect(embeddedAnswer(query)).toEqual(await ask(query));
   });
 });
 

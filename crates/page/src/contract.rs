@@ -284,15 +284,15 @@ pub enum Query {
         /// Details shorter than the range divided by this are joined.
         pixels: u32,
     },
-    /// The longest stretches.
+    /// The longest entries.
     Longest {
         /// The part looked at.
         scope: Scope,
         /// How many.
         limit: usize,
     },
-    /// Everything about one stretch.
-    Stretch {
+    /// Everything about one entry.
+    Entry {
         /// Which recording.
         recording: usize,
         /// What it is.
@@ -318,17 +318,17 @@ pub enum Answer {
     Group(Groups),
     /// See [`Lanes`].
     Lanes(Lanes),
-    /// The stretches, longest first.
+    /// The entries, longest first.
     Longest {
-        /// The stretches.
-        stretches: Vec<Stretch>,
+        /// The entries.
+        entries: Vec<Entry>,
         /// Names of all ids in it.
         names: Names,
     },
-    /// The stretch.
-    Stretch {
+    /// The entry.
+    Entry {
         /// The contention; `None` if there is none such, or if it was added up.
-        stretch: Option<Stretch>,
+        entry: Option<Entry>,
         /// Names of all ids in it.
         names: Names,
     },
@@ -360,7 +360,7 @@ impl Answer {
 pub struct Groups {
     /// Time of everything in scope.
     pub total_ns: u64,
-    /// Stretches (or samples) in scope.
+    /// Entries (or samples) in scope.
     pub count: u64,
     /// The group that it is a part of; -1 on the first level.
     pub parent: Vec<i32>,
@@ -368,9 +368,9 @@ pub struct Groups {
     pub value: Vec<u32>,
     /// Time.
     pub total: Vec<u64>,
-    /// Stretches with time in it.
-    pub stretches: Vec<u64>,
-    /// The longest time that one stretch spent in it.
+    /// Entries with time in it.
+    pub entries: Vec<u64>,
+    /// The longest time that one entry spent in it.
     pub max: Vec<u64>,
     /// Part of the time in which the whole VM was stopped.
     pub stopped: Vec<u64>,
@@ -421,17 +421,17 @@ pub struct Lane {
     pub kind: Vec<u8>,
     /// Begin of the longest contention in it; -1 where only sums are left.
     pub longest: Vec<i64>,
-    /// Stretches joined in it.
+    /// Entries joined in it.
     pub joined: Vec<u32>,
     /// True where it is a wait of an idle thread.
     pub idle: Vec<bool>,
 }
 
-/// A blocked stretch, a wait or a park, as a whole.
+/// An entry: a contention, a wait, a park, a sample or a transaction, as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "camelCase")]
-pub struct Stretch {
+pub struct Entry {
     /// [`Kind`], by its number.
     pub kind: u8,
     /// Begin.
@@ -456,7 +456,7 @@ pub struct Stretch {
     pub slices: Vec<Slice>,
 }
 
-/// A part of a stretch during which one thread, or nobody known, held the lock.
+/// A part of an entry during which one thread, or nobody known, held the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Slice {
@@ -583,7 +583,7 @@ pub struct Facts {
     pub blocked_ns: u64,
     /// Running time of the application's platform threads.
     pub running_ns: u64,
-    /// Blocked stretches.
+    /// Contentions.
     pub contentions: u64,
     /// Random instants at which contentions and waits were sampled; 0 where everything was recorded.
     /// Totals by lock, thread and time are exact all the same, unless it `thins`.
@@ -618,11 +618,11 @@ pub struct Facts {
     pub degraded: Vec<(String, String)>,
     /// What is wrong with the file.
     pub problems: Vec<String>,
-    /// Stretches of each kind, by its number; 0 where nothing was recorded.
-    pub stretches: Vec<u64>,
+    /// Entries of each kind, by its number; 0 where nothing was recorded.
+    pub entries: Vec<u64>,
     /// True if samples say how much time they stand for.
     pub samples_weighted: bool,
-    /// Stretches that were added up per interval because there were too many.
+    /// Entries that were added up per interval because there were too many.
     pub summed: u64,
     /// Length of those intervals: a range of whole ones has exact totals by thread, lock and kind. 0 if there are none.
     pub base_ns: u64,

@@ -29,7 +29,7 @@ macro_rules! declared {
 fn contract() -> String {
     let head = format!("{HEAD}import type {{ Whole }} from \"./whole\";\n\nexport type * from \"./whole\";\n");
     let text =
-        declared!(head, Kind, How, Aspect, Pick, Filter, Stacks, Scope, Query, Answer, Groups, Lanes, Lane, Stretch);
+        declared!(head, Kind, How, Aspect, Pick, Filter, Stacks, Scope, Query, Answer, Groups, Lanes, Lane, Entry);
     let text = declared!(
         text,
         Slice,

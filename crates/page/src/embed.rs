@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// The columns, in their order. `sums` has five integers (total, count, going, apart, max)
-/// for each row that stands for several stretches.
+/// for each row that stands for several entries.
 pub const COLUMNS: [&str; 13] = [
     "start",
     "span",
@@ -126,12 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_told_in_groups_of_seven_bits() {
-        let told = |values: &[i64]| {
+    fn integers_are_written_in_groups_of_seven_bits() {
+        let written = |values: &[i64]| {
             let mut column = Vec::new();
             values.iter().for_each(|value| put_signed(&mut column, *value));
             column
         };
-        assert_eq!(told(&[0, -1, 1, 63, 64]), [0, 1, 2, 126, 0x80, 1]);
+        assert_eq!(written(&[0, -1, 1, 63, 64]), [0, 1, 2, 126, 0x80, 1]);
     }
 }

@@ -226,7 +226,7 @@ impl Gather {
         facts.folded_threads = self.rows.table.folded().count() as u64;
         let is_known = |def: &&ThreadDef| def.is_virtual && !def.is_service && def.id != ThreadId::SOME_VIRTUAL;
         facts.known_virtual_threads = self.rows.names.definitions().filter(is_known).count() as u64;
-        facts.stretches = self.rows.table.count_by_kind();
+        facts.entries = self.rows.table.count_by_kind();
         facts.links = links::of(&facts, &self.rows.names, self.rows.table.rows());
         Recording::new(facts, start, self.rows.names, self.rows.table, whole)
     }
@@ -312,9 +312,9 @@ impl Rows {
     /// When the application's platform threads lived: the base of running time.
     fn lives(&mut self, lives: &FxHashMap<ThreadId, Life>, end: TimeNs) {
         let origin = self.start.unwrap_or(end);
-        let mut told: Vec<(ThreadId, Life)> = lives.iter().map(|(id, life)| (*id, *life)).collect();
-        told.sort_by_key(|(id, _)| *id);
-        for (id, life) in told {
+        let mut sorted: Vec<(ThreadId, Life)> = lives.iter().map(|(id, life)| (*id, *life)).collect();
+        sorted.sort_by_key(|(id, _)| *id);
+        for (id, life) in sorted {
             let def = self.names.definition(id);
             let counts = def.is_none_or(|def| !def.is_service && !def.is_virtual) && id.0 & ThreadId::NATIVE == 0;
             if counts {

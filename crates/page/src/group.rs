@@ -30,9 +30,9 @@ struct Node {
     max: u64,
     stopped: u64,
     approximate: u64,
-    /// The stretch counted last, and its time so far.
-    stretch: u64,
-    in_stretch: u64,
+    /// The entry counted last, and its time so far.
+    entry: u64,
+    in_entry: u64,
 }
 
 /// A part of a row.
@@ -115,7 +115,7 @@ pub(crate) fn group(
     Groups { unknown, ..all.groups(limit) }
 }
 
-/// Cuts the rows between stretches into parts, one for each processor.
+/// Cuts the rows between entries into parts, one for each processor.
 fn in_parts(rows: &[Row]) -> Vec<Range<usize>> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let length = (rows.len() / processors).max(LEAST_ROWS);
@@ -224,20 +224,20 @@ impl<'a> Adding<'a> {
 
     fn rows(&mut self, part: Range<usize>, selection: &Selection<'_>) {
         let by_time = self.by.contains(&Aspect::Time);
-        // Numbers of stretches only have to differ within a part.
-        let mut stretch = 0;
+        // Numbers of entries only have to differ within a part.
+        let mut entry = 0;
         let first = part.start;
         for (at, row) in self.recording.table().rows()[part].iter().enumerate() {
-            stretch += u64::from(row.flags & CONTINUES == 0);
+            entry += u64::from(row.flags & CONTINUES == 0);
             let Some(depth) = self.depth(row, selection).filter(|_| selection.takes(row)) else { continue };
             if row.flags & STACKS != 0 {
                 self.stacks(first + at, row, depth, selection);
             } else if by_time {
-                self.over_time(first + at, row, stretch, depth, selection);
+                self.over_time(first + at, row, entry, depth, selection);
             } else {
                 let sum = self.recording.table().sum(first + at);
                 let part = part_of(sum, row, selection.from, selection.from, selection.to);
-                part.into_iter().for_each(|part| self.add(row, 0, stretch, part, depth));
+                part.into_iter().for_each(|part| self.add(row, 0, entry, part, depth));
             }
         }
         self.tell_spans(selection);
@@ -282,11 +282,11 @@ impl<'a> Adding<'a> {
         }
     }
 
-    fn over_time(&mut self, place: usize, row: &Row, stretch: u64, depth: Depth, selection: &Selection<'_>) {
+    fn over_time(&mut self, place: usize, row: &Row, entry: u64, depth: Depth, selection: &Selection<'_>) {
         let (sum, edges) = (self.recording.table().sum(place), self.edges(selection));
         let add = |adding: &mut Self, number: u32| {
             let part = part_of(sum, row, selection.from, edges.at(number), edges.at(number + 1));
-            part.into_iter().for_each(|part| adding.add(row, number, stretch, part, depth));
+            part.into_iter().for_each(|part| adding.add(row, number, entry, part, depth));
         };
         let (start, end) = (row.start.max(selection.from), (row.start + row.span).min(selection.to));
         let mut first = edges.number_of(start);
@@ -294,7 +294,7 @@ impl<'a> Adding<'a> {
         if whole.len() > FEW {
             (first..whole.start).for_each(|number| add(self, number));
             first = whole.end;
-            self.span(row, stretch, whole, &edges);
+            self.span(row, entry, whole, &edges);
         }
         for number in first..self.intervals {
             if edges.at(number) >= end {
@@ -317,11 +317,11 @@ impl<'a> Adding<'a> {
 
     /// Adds a row to intervals that it fills, with work that does not depend on how
     /// many they are: a hundred thousand threads live through all of a recording.
-    fn span(&mut self, row: &Row, stretch: u64, whole: Range<u32>, edges: &Edges) {
+    fn span(&mut self, row: &Row, entry: u64, whole: Range<u32>, edges: &Edges) {
         let total = edges.at(whole.end) - edges.at(whole.start);
         let part = Part { total, stopped: 0, counts: Counts::default(), max: total, approximate: false, summed: false };
         let levels = self.by.len() - 1;
-        let Some(node) = self.add_to(row, 0, stretch, part, 0..levels) else { return };
+        let Some(node) = self.add_to(row, 0, entry, part, 0..levels) else { return };
         let changes = self.spans.entry(node).or_insert_with(|| vec![0; self.intervals as usize + 1]);
         changes[whole.start as usize] += 1;
         changes[whole.end as usize] -= 1;
@@ -364,19 +364,19 @@ impl<'a> Adding<'a> {
         }
     }
 
-    fn add(&mut self, row: &Row, interval: u32, stretch: u64, part: Part, depth: Depth) {
+    fn add(&mut self, row: &Row, interval: u32, entry: u64, part: Part, depth: Depth) {
         let levels = match depth {
             Depth::All => 0..self.by.len(),
             Depth::Totals => 0..self.of_totals,
             Depth::Stacks => self.of_totals + 1..self.by.len(),
         };
-        self.add_to(row, interval, stretch, part, levels);
+        self.add_to(row, interval, entry, part, levels);
     }
 
     /// Adds to the nodes of some levels, of which 0 is also everything; the node of the
     /// last of them, if it has a place.
     #[inline]
-    fn add_to(&mut self, row: &Row, interval: u32, stretch: u64, part: Part, levels: Range<usize>) -> Option<u32> {
+    fn add_to(&mut self, row: &Row, interval: u32, entry: u64, part: Part, levels: Range<usize>) -> Option<u32> {
         // Levels count from below everything; stacks are only known below totals.
         let (first, last) = (levels.start, levels.end);
         let adds = |level: usize| first == 0 || level + 1 >= first;
@@ -386,7 +386,7 @@ impl<'a> Adding<'a> {
             false => part.counts.all,
         };
         match first {
-            0 => self.nodes[0].add(stretch, part, part.counts.all),
+            0 => self.nodes[0].add(entry, part, part.counts.all),
             _ => self.nodes[0].mark(part),
         }
         let mut node = 0;
@@ -401,7 +401,7 @@ impl<'a> Adding<'a> {
                 level => in_time(level),
             };
             match adds(level) {
-                true => self.nodes[node as usize].add(stretch, part, count),
+                true => self.nodes[node as usize].add(entry, part, count),
                 false => self.nodes[node as usize].mark(part),
             }
         }
@@ -471,7 +471,7 @@ impl<'a> Adding<'a> {
         let everything = &self.nodes[0];
         let rest_ns = self.at_edges + rest(0, 0);
         let mut groups = Groups { total_ns: everything.total, count: everything.count, rest_ns, ..Groups::default() };
-        let mut told = Mentioned::of(self.recording.names());
+        let mut mentioned = Mentioned::of(self.recording.names());
         let mut level = vec![(0_u32, -1_i32)];
         for (depth, by) in self.by.iter().enumerate() {
             let mut next = Vec::new();
@@ -488,21 +488,21 @@ impl<'a> Adding<'a> {
                 for id in below {
                     let node = &self.nodes[id as usize];
                     next.push((id, groups.value.len() as i32));
-                    node.tell(place, &mut groups);
+                    node.push_to(place, &mut groups);
                     groups.rest.push(rest(id, depth + 1));
-                    mention(*by, node.value, &mut told);
+                    mention(*by, node.value, &mut mentioned);
                 }
             }
             level = next;
         }
-        groups.names = told.into_names();
+        groups.names = mentioned.into_names();
         groups
     }
 }
 
 impl Node {
     #[inline]
-    fn add(&mut self, stretch: u64, part: Part, count: u64) {
+    fn add(&mut self, entry: u64, part: Part, count: u64) {
         self.total += part.total;
         self.stopped += part.stopped;
         self.mark(part);
@@ -511,13 +511,13 @@ impl Node {
             self.max = self.max.max(part.max);
             return;
         }
-        if self.stretch != stretch {
-            self.stretch = stretch;
-            self.in_stretch = 0;
+        if self.entry != entry {
+            self.entry = entry;
+            self.in_entry = 0;
             self.count += 1;
         }
-        self.in_stretch += part.total;
-        self.max = self.max.max(self.in_stretch);
+        self.in_entry += part.total;
+        self.max = self.max.max(self.in_entry);
     }
 
     /// What is only known of owners.
@@ -534,29 +534,29 @@ impl Node {
         self.approximate += other.approximate;
     }
 
-    fn tell(&self, parent: i32, groups: &mut Groups) {
+    fn push_to(&self, parent: i32, groups: &mut Groups) {
         groups.parent.push(parent);
         groups.value.push(self.value);
         groups.total.push(self.total);
-        groups.stretches.push(self.count);
+        groups.entries.push(self.count);
         groups.max.push(self.max);
         groups.stopped.push(self.stopped);
         groups.approximate.push(self.approximate);
     }
 }
 
-fn mention(by: Aspect, value: u32, told: &mut Mentioned<'_>) {
+fn mention(by: Aspect, value: u32, mentioned: &mut Mentioned<'_>) {
     match by {
         Aspect::Kind | Aspect::Time | Aspect::How | Aspect::ThreadKind => {}
-        Aspect::Lock => told.lock(value),
-        Aspect::ContenderThread | Aspect::OwnerThread => told.thread(value),
-        Aspect::ContenderChain | Aspect::OwnerChain | Aspect::Inside => told.chain(value),
+        Aspect::Lock => mentioned.lock(value),
+        Aspect::ContenderThread | Aspect::OwnerThread => mentioned.thread(value),
+        Aspect::ContenderChain | Aspect::OwnerChain | Aspect::Inside => mentioned.chain(value),
         Aspect::LockClass
         | Aspect::LockName
         | Aspect::ContenderGroup
         | Aspect::ContenderMethod
         | Aspect::OwnerGroup
-        | Aspect::OwnerMethod => told.text(value),
+        | Aspect::OwnerMethod => mentioned.text(value),
     }
 }
 
@@ -593,8 +593,8 @@ mod tests {
                 let whole = edges.whole(start, end);
                 // Of no length are those at the edges; they add nothing.
                 let adds = |number: &u32| edges.at(*number) < edges.at(*number + 1);
-                let told: Vec<u32> = whole.filter(adds).collect();
-                assert_eq!(told, filled.into_iter().filter(adds).collect::<Vec<_>>(), "{from} {to} {start} {end}");
+                let added: Vec<u32> = whole.filter(adds).collect();
+                assert_eq!(added, filled.into_iter().filter(adds).collect::<Vec<_>>(), "{from} {to} {start} {end}");
             }
         }
     }

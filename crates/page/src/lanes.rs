@@ -1,6 +1,6 @@
-//! What each thread did, when; and single stretches.
+//! What each thread did, when; and single entries.
 
-use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch, Thread};
+use crate::contract::{self, Entry, Kind, Lane, Lanes, Slice, Thread};
 use crate::idle::Idle;
 use crate::names::Mentioned;
 use crate::recording::Recording;
@@ -24,18 +24,18 @@ pub(crate) fn lanes(
 ) -> Lanes {
     let order = order(recording, selection);
     let chosen: Vec<(u32, ThreadTotals)> = order.iter().skip(first).take(count).copied().collect();
-    let mut told = Mentioned::of(recording.names());
+    let mut mentioned = Mentioned::of(recording.names());
     let mut lanes: Vec<Lane> = Vec::with_capacity(chosen.len());
     let mut places: Vec<Option<usize>> = vec![None; recording.names().threads().len()];
     for (thread, totals) in chosen {
         places[thread as usize] = Some(lanes.len());
         lanes.push(Lane { thread, blocked_ns: totals.blocked, ..Lane::default() });
-        told.thread(thread);
+        mentioned.thread(thread);
     }
     let idle = Idle::of(recording);
     let pixel = ((selection.to - selection.from) / u64::from(pixels.max(1))).max(1);
     let mut spans: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
-    for (place, rows) in recording.table().stretches() {
+    for (place, rows) in recording.table().entries() {
         let Some(place_of_lane) = places.get(rows[0].thread as usize).copied().flatten() else { continue };
         if !rows.iter().any(|row| selection.takes_as_total(row)) {
             continue;
@@ -51,7 +51,7 @@ pub(crate) fn lanes(
         segment.draw(&mut lanes[place_of_lane], &mut spans[place_of_lane], pixel);
     }
     let threads = application_threads(recording, order.iter().map(|(thread, _)| *thread));
-    Lanes { threads, lanes, names: told.into_names() }
+    Lanes { threads, lanes, names: mentioned.into_names() }
 }
 
 /// How many threads of the application these are. Those of which the short contentions are in the sum of their group can
@@ -147,14 +147,10 @@ impl Segment {
     }
 }
 
-/// The longest stretches.
-pub(crate) fn longest(
-    recording: &Recording,
-    selection: &Selection<'_>,
-    limit: usize,
-) -> (Vec<Stretch>, contract::Names) {
+/// The longest entries.
+pub(crate) fn longest(recording: &Recording, selection: &Selection<'_>, limit: usize) -> (Vec<Entry>, contract::Names) {
     let mut found: Vec<(u64, usize)> = Vec::new();
-    for (place, rows) in recording.table().stretches() {
+    for (place, rows) in recording.table().entries() {
         if rows[0].flags & SUMMED != 0 {
             continue;
         }
@@ -166,19 +162,14 @@ pub(crate) fn longest(
     }
     found.sort_by_key(|(time, place)| (std::cmp::Reverse(*time), *place));
     found.truncate(limit);
-    let (idle, mut told) = (Idle::of(recording), Mentioned::of(recording.names()));
-    let stretches = found.iter().filter_map(|(_, place)| tell(recording, *place, &idle, &mut told)).collect();
-    (stretches, told.into_names())
+    let (idle, mut mentioned) = (Idle::of(recording), Mentioned::of(recording.names()));
+    let entries = found.iter().filter_map(|(_, place)| entry_at(recording, *place, &idle, &mut mentioned)).collect();
+    (entries, mentioned.into_names())
 }
 
 /// Everything about a contention of a thread that begins at a moment.
-pub(crate) fn stretch(
-    recording: &Recording,
-    kind: Kind,
-    start: u64,
-    thread: &str,
-) -> (Option<Stretch>, contract::Names) {
-    let mut told = Mentioned::of(recording.names());
+pub(crate) fn entry(recording: &Recording, kind: Kind, start: u64, thread: &str) -> (Option<Entry>, contract::Names) {
+    let mut mentioned = Mentioned::of(recording.names());
     let thread = recording.names().threads().iter().position(|one| one.key == thread);
     let is_it = |row: &Row| {
         row.start == start
@@ -187,21 +178,21 @@ pub(crate) fn stretch(
             && row.flags & (CONTINUES | SUMMED) == 0
     };
     let place = recording.table().rows().iter().position(is_it);
-    let stretch = place.and_then(|place| tell(recording, place, &Idle::of(recording), &mut told));
-    (stretch, told.into_names())
+    let entry = place.and_then(|place| entry_at(recording, place, &Idle::of(recording), &mut mentioned));
+    (entry, mentioned.into_names())
 }
 
-fn tell(recording: &Recording, place: usize, idle: &Idle<'_>, told: &mut Mentioned<'_>) -> Option<Stretch> {
-    let (_, rows) = recording.table().stretch_of(place)?;
+fn entry_at(recording: &Recording, place: usize, idle: &Idle<'_>, mentioned: &mut Mentioned<'_>) -> Option<Entry> {
+    let (_, rows) = recording.table().entry_of(place)?;
     let head = rows.first()?;
-    told.thread(head.thread);
-    told.lock(head.lock);
-    told.chain(head.chain);
+    mentioned.thread(head.thread);
+    mentioned.lock(head.lock);
+    mentioned.chain(head.chain);
     for row in rows {
-        told.thread(row.owner);
-        told.chain(row.owner_chain);
+        mentioned.thread(row.owner);
+        mentioned.chain(row.owner_chain);
     }
-    Some(Stretch {
+    Some(Entry {
         kind: head.kind,
         start: head.start,
         span: rows.iter().map(|row| row.span).sum(),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_intervals_are_put_together_and_no_time_is_lost() {
+    fn too_many_intervals_are_put_together_and_no_time_is_dropped() {
         let mut measured = Measured::new(10);
         for second in 0..100 {
             measured.add(1, interval(second, 30, 5));

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_with_little_time_are_put_together_and_no_time_is_lost() {
+    fn threads_with_little_time_are_put_together_and_no_time_is_dropped() {
         let mut totals = Projection::new(false);
         for n in 0..20_000_u32 {
             let thread = 1000 + n % 500;

@@ -180,17 +180,17 @@ impl Recording {
                 Answer::Lanes(lanes::lanes(self, &selection(scope), *first, (*count).min(MOST_LANES), *pixels))
             }
             Query::Longest { scope, limit } => {
-                let (stretches, names) = lanes::longest(self, &selection(scope), (*limit).min(MOST_LANES));
-                Answer::Longest { stretches, names }
+                let (entries, names) = lanes::longest(self, &selection(scope), (*limit).min(MOST_LANES));
+                Answer::Longest { entries, names }
             }
             Query::Whole { .. } => {
                 let whole = self.whole.clone();
                 let names = whole::mentioned(&whole, &self.names);
                 Answer::Whole { whole, names }
             }
-            Query::Stretch { kind, start, thread, .. } => {
-                let (stretch, names) = lanes::stretch(self, *kind, *start, thread);
-                Answer::Stretch { stretch, names }
+            Query::Entry { kind, start, thread, .. } => {
+                let (entry, names) = lanes::entry(self, *kind, *start, thread);
+                Answer::Entry { entry, names }
             }
         }
     }
@@ -199,12 +199,12 @@ impl Recording {
     pub fn asked(query: &Query) -> usize {
         match query {
             Query::Group { scope, .. } | Query::Lanes { scope, .. } | Query::Longest { scope, .. } => scope.recording,
-            Query::Stretch { recording, .. } | Query::Whole { recording } => *recording,
+            Query::Entry { recording, .. } | Query::Whole { recording } => *recording,
         }
     }
 }
 
 /// Intervals beyond which a picture has no pixels left.
 const MOST_INTERVALS: u32 = 4000;
-/// Lanes and stretches that one answer has at most.
+/// Lanes and entries that one answer has at most.
 const MOST_LANES: usize = 2000;

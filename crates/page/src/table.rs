@@ -1,7 +1,7 @@
 //! Everything that has a begin and a length, as columns.
 //!
-//! One row is a slice of a blocked stretch, a wait, a park, a sample, a thread's
-//! life or a pause. The rows of one stretch stand together, in time order; all
+//! One row is a slice of a contention, a wait, a park, a sample, a thread's
+//! life or a pause. The rows of one entry stand together, in time order; all
 //! but its first carry [`CONTINUES`]. Where a recording has more rows than may
 //! be kept, short contentions are added up in two projections (`projection.rs`): such
 //! a row has [`SUMMED`] and [`TOTALS`] or [`STACKS`], its `span` is the interval and
@@ -13,15 +13,15 @@ use crate::projection::{Projection, StandIns};
 use headway_analysis::monitor;
 use std::ops::Range;
 
-/// The row belongs to the stretch of the row before.
+/// The row belongs to the entry of the row before.
 pub const CONTINUES: u8 = 1;
 /// The owner's frame is only approximately known.
 pub const APPROXIMATE: u8 = 2;
 /// A re-acquisition after `Object.wait`.
 pub const AFTER_WAIT: u8 = 4;
-/// The stretch had not ended when the recording did.
+/// The entry had not ended when the recording did.
 pub const UNFINISHED: u8 = 8;
-/// The row stands for several stretches.
+/// The row stands for several entries.
 pub const SUMMED: u8 = 16;
 /// The owner was probably ready, but not running, for most of the slice.
 pub const DESCHEDULED: u8 = 32;
@@ -99,10 +99,10 @@ pub struct Table {
     sums: Vec<RowSum>,
     /// Rows that were looked at already and stay, and sums of such; what follows them is new.
     looked_at: (usize, usize),
-    /// What short stretches come to, while more of them come.
+    /// What short entries come to, while more of them come.
     totals: Projection,
     stacks: Projection,
-    /// Stretches up to this length are added up.
+    /// Entries up to this length are added up.
     short: Option<u64>,
     bound: usize,
     /// Rows that are never added up, and do not count.
@@ -129,9 +129,9 @@ impl Table {
         }
     }
 
-    /// Takes in the rows of one stretch, in time order.
-    pub fn add(&mut self, stretch: impl Iterator<Item = Row>) {
-        for (place, mut row) in stretch.enumerate() {
+    /// Takes in the rows of one entry, in time order.
+    pub fn add(&mut self, entry: impl Iterator<Item = Row>) {
+        for (place, mut row) in entry.enumerate() {
             if place > 0 {
                 row.flags |= CONTINUES;
             }
@@ -148,9 +148,9 @@ impl Table {
         self.rows.push(Row { flags: row.flags | SUMMED, sum: place, ..row });
     }
 
-    /// Makes room if there are too many rows. Not to be called within a stretch.
+    /// Makes room if there are too many rows. Not to be called within an entry.
     ///
-    /// The shorter three quarters of all stretches are added up, and from then
+    /// The shorter three quarters of all entries are added up, and from then
     /// on all that are as short, as they come.
     #[inline]
     pub fn make_room(&mut self, stand_ins: &mut dyn StandIns) {
@@ -200,11 +200,11 @@ impl Table {
         let (mut at, mut kept, mut kept_sums) = (first, first, first_sum);
         self.visits += (self.rows.len() - first) as u64;
         while at < self.rows.len() {
-            let length = stretch_at(&self.rows, at).len();
-            let stretch = &self.rows[at..at + length];
-            let is_sum = stretch[0].flags & SUMMED != 0;
-            let is_short = self.short.is_some_and(|short| span_of(stretch) <= short);
-            if is_context(&stretch[0]) || !is_sum && !is_short {
+            let length = entry_at(&self.rows, at).len();
+            let entry = &self.rows[at..at + length];
+            let is_sum = entry[0].flags & SUMMED != 0;
+            let is_short = self.short.is_some_and(|short| span_of(entry) <= short);
+            if is_context(&entry[0]) || !is_sum && !is_short {
                 self.rows.copy_within(at..at + length, kept);
                 if is_sum {
                     self.sums.swap(kept_sums, self.rows[kept].sum as usize);
@@ -222,10 +222,10 @@ impl Table {
         self.looked_at = (kept, kept_sums);
     }
 
-    /// Adds a stretch to both projections. Long ones fill many short intervals: all of them together
+    /// Adds an entry to both projections. Long ones fill many short intervals: all of them together
     /// may be many times as many cells as rows, so that room is made meanwhile.
-    fn add_up(&mut self, stretch: Range<usize>, stand_ins: &mut dyn StandIns) {
-        let rows = &self.rows[stretch];
+    fn add_up(&mut self, entry: Range<usize>, stand_ins: &mut dyn StandIns) {
+        let rows = &self.rows[entry];
         let sum = (rows[0].flags & SUMMED != 0).then(|| sum_of(&rows[0], &self.sums, true));
         self.summed += sum.map_or(1, |sum| sum.count);
         for projection in [&mut self.totals, &mut self.stacks] {
@@ -236,24 +236,24 @@ impl Table {
         }
     }
 
-    /// The length that three quarters of the stretches do not exceed, of those
+    /// The length that three quarters of the entries do not exceed, of those
     /// that are there one by one.
     fn third_quartile(&self) -> Option<u64> {
         let single = |rows: &[Row]| rows[0].flags & SUMMED == 0 && !is_context(&rows[0]);
         let mut spans: Vec<u64> =
-            self.stretches().filter(|(_, rows)| single(rows)).map(|(_, rows)| span_of(rows)).collect();
+            self.entries().filter(|(_, rows)| single(rows)).map(|(_, rows)| span_of(rows)).collect();
         match spans.len() / 4 * 3 {
             0 => None,
             place => Some(*spans.select_nth_unstable(place).1),
         }
     }
 
-    /// Brings stretches into the order of their begins.
+    /// Brings entries into the order of their begins.
     fn order(&mut self) {
         let mut starts: Vec<(u64, u32, u32)> = Vec::new();
         let mut at = 0;
         while at < self.rows.len() {
-            let length = stretch_at(&self.rows, at).len();
+            let length = entry_at(&self.rows, at).len();
             starts.push((self.rows[at].start, at as u32, length as u32));
             at += length;
         }
@@ -304,26 +304,26 @@ impl Table {
         sum_of(&self.rows[place], &self.sums, true)
     }
 
-    /// Each stretch with the place of its first row.
-    pub fn stretches(&self) -> impl Iterator<Item = (usize, &[Row])> {
+    /// Each entry with the place of its first row.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, &[Row])> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let rows = (at < self.rows.len()).then(|| stretch_at(&self.rows, at))?;
+            let rows = (at < self.rows.len()).then(|| entry_at(&self.rows, at))?;
             at += rows.len();
             Some((at - rows.len(), rows))
         })
     }
 
-    /// The stretch that a row belongs to, with the place of its first row.
-    pub fn stretch_of(&self, place: usize) -> Option<(usize, &[Row])> {
+    /// The entry that a row belongs to, with the place of its first row.
+    pub fn entry_of(&self, place: usize) -> Option<(usize, &[Row])> {
         let mut at = place;
         while self.rows.get(at)?.flags & CONTINUES != 0 && at > 0 {
             at -= 1;
         }
-        Some((at, stretch_at(&self.rows, at)))
+        Some((at, entry_at(&self.rows, at)))
     }
 
-    /// Stretches that were added up.
+    /// Entries that were added up.
     pub fn summed(&self) -> u64 {
         self.summed
     }
@@ -347,10 +347,10 @@ impl Table {
         self.totals.folded()
     }
 
-    /// Stretches of each kind.
+    /// Entries of each kind.
     pub fn count_by_kind(&self) -> Vec<u64> {
         let mut counts = vec![0; Kind::ALL.len()];
-        for (place, rows) in self.stretches().filter(|(_, rows)| rows[0].flags & STACKS == 0) {
+        for (place, rows) in self.entries().filter(|(_, rows)| rows[0].flags & STACKS == 0) {
             if let Some(count) = counts.get_mut(rows[0].kind as usize) {
                 *count += self.sum(place).count;
             }
@@ -365,7 +365,7 @@ fn is_context(row: &Row) -> bool {
     kinds.iter().any(|kind| *kind as u8 == row.kind)
 }
 
-/// What a row stands for; of a stretch its first row counts.
+/// What a row stands for; of an entry its first row counts.
 #[inline]
 fn sum_of(row: &Row, sums: &[RowSum], first: bool) -> RowSum {
     let single = RowSum::of(row.span, u64::from(first), row.span);
@@ -379,7 +379,7 @@ fn span_of(rows: &[Row]) -> u64 {
     rows.iter().map(|row| row.span).sum()
 }
 
-fn stretch_at(rows: &[Row], at: usize) -> &[Row] {
+fn entry_at(rows: &[Row], at: usize) -> &[Row] {
     let mut end = at + 1;
     while rows.get(end).is_some_and(|row| row.flags & CONTINUES != 0) {
         end += 1;
@@ -438,15 +438,15 @@ mod tests {
     }
 
     #[test]
-    fn stretches_stand_together_in_the_order_of_their_begins() {
+    fn entries_stand_together_in_the_order_of_their_begins() {
         let mut table = Table::new(1024);
         table.add([row(50, 10, 1), row(60, 5, 1)].into_iter());
         table.add([row(10, 60, 2)].into_iter());
         table.settle(u64::MAX);
-        let told: Vec<(usize, usize)> = table.stretches().map(|(at, rows)| (at, rows.len())).collect();
-        assert_eq!(told, [(0, 1), (1, 2)]);
-        assert_eq!(table.stretch_of(2).map(|(at, rows)| (at, rows[1].start)), Some((1, 60)));
-        assert_eq!(table.stretch_of(3), None);
+        let found: Vec<(usize, usize)> = table.entries().map(|(at, rows)| (at, rows.len())).collect();
+        assert_eq!(found, [(0, 1), (1, 2)]);
+        assert_eq!(table.entry_of(2).map(|(at, rows)| (at, rows[1].start)), Some((1, 60)));
+        assert_eq!(table.entry_of(3), None);
     }
 
     /// Nobody stands for anybody.
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_added_up_and_nothing_is_lost() {
+    fn what_is_too_much_is_added_up_and_nothing_is_dropped() {
         let mut table = Table::new(1024);
         for n in 0..4000_u64 {
             table.add(
@@ -509,7 +509,7 @@ mod tests {
         table.settle(u64::MAX);
         let mut found: BTreeMap<(u32, u32, u64), (u64, u64)> = BTreeMap::new();
         let edge = 200_000_000;
-        for (place, rows) in table.stretches().filter(|(_, rows)| rows[0].flags & STACKS == 0) {
+        for (place, rows) in table.entries().filter(|(_, rows)| rows[0].flags & STACKS == 0) {
             for (at, row) in rows.iter().enumerate() {
                 let sum = table.sum(place + at);
                 for interval in row.start / edge..=(row.start + row.span) / edge {

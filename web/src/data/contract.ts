@@ -152,7 +152,7 @@ scope: Scope,
 /**
  * How many.
  */
-limit: number, } | { "ask": "stretch", 
+limit: number, } | { "ask": "entry", 
 /**
  * Which recording.
  */
@@ -179,17 +179,17 @@ recording: number, };
  */
 export type Answer = { "answer": "group" } & Groups | { "answer": "lanes" } & Lanes | { "answer": "longest", 
 /**
- * The stretches.
+ * The entries.
  */
-stretches: Array<Stretch>, 
+entries: Array<Entry>, 
 /**
  * Names of all ids in it.
  */
-names: Names, } | { "answer": "stretch", 
+names: Names, } | { "answer": "entry", 
 /**
  * The contention; `None` if there is none such, or if it was added up.
  */
-stretch: Stretch | null, 
+entry: Entry | null, 
 /**
  * Names of all ids in it.
  */
@@ -213,7 +213,7 @@ export type Groups = {
  */
 totalNs: number, 
 /**
- * Stretches (or samples) in scope.
+ * Entries (or samples) in scope.
  */
 count: number, 
 /**
@@ -229,11 +229,11 @@ value: Array<number>,
  */
 total: Array<number>, 
 /**
- * Stretches with time in it.
+ * Entries with time in it.
  */
-stretches: Array<number>, 
+entries: Array<number>, 
 /**
- * The longest time that one stretch spent in it.
+ * The longest time that one entry spent in it.
  */
 max: Array<number>, 
 /**
@@ -317,7 +317,7 @@ kind: Array<number>,
  */
 longest: Array<number>, 
 /**
- * Stretches joined in it.
+ * Entries joined in it.
  */
 joined: Array<number>, 
 /**
@@ -326,9 +326,9 @@ joined: Array<number>,
 idle: Array<boolean>, };
 
 /**
- * A blocked stretch, a wait or a park, as a whole.
+ * An entry: a contention, a wait, a park, a sample or a transaction, as a whole.
  */
-export type Stretch = { 
+export type Entry = { 
 /**
  * [`Kind`], by its number.
  */
@@ -375,7 +375,7 @@ idle: boolean,
 slices: Array<Slice>, };
 
 /**
- * A part of a stretch during which one thread, or nobody known, held the lock.
+ * A part of an entry during which one thread, or nobody known, held the lock.
  */
 export type Slice = { 
 /**
@@ -582,7 +582,7 @@ blockedNs: number,
  */
 runningNs: number, 
 /**
- * Blocked stretches.
+ * Contentions.
  */
 contentions: number, 
 /**
@@ -640,15 +640,15 @@ degraded: Array<[string, string]>,
  */
 problems: Array<string>, 
 /**
- * Stretches of each kind, by its number; 0 where nothing was recorded.
+ * Entries of each kind, by its number; 0 where nothing was recorded.
  */
-stretches: Array<number>, 
+entries: Array<number>, 
 /**
  * True if samples say how much time they stand for.
  */
 samplesWeighted: boolean, 
 /**
- * Stretches that were added up per interval because there were too many.
+ * Entries that were added up per interval because there were too many.
  */
 summed: number, 
 /**

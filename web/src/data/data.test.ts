@@ -14,12 +14,12 @@ import { addUp, states, takeIdle } from "./states";
 import { edgesOf, folded, OTHERS, rootsOf, withinOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
-function groups(told: [path: number[], total: number][]): Groups {
-  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], rest: [], restNs: 0, unknown: [], leftOut: 0, names: NO_NAMES };
+function groups(paths: [path: number[], total: number][]): Groups {
+  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], entries: [], max: [], stopped: [], approximate: [], rest: [], restNs: 0, unknown: [], leftOut: 0, names: NO_NAMES };
   const places = new Map<string, number>();
-  const depth = Math.max(0, ...told.map(([path]) => path.length));
+  const depth = Math.max(0, ...paths.map(([path]) => path.length));
   for (let level = 1; level <= depth; level++) {
-    for (const [path, total] of told) {
+    for (const [path, total] of paths) {
       const key = path.slice(0, level).join();
       let place = places.get(key);
       if (place === undefined) {
@@ -27,7 +27,7 @@ function groups(told: [path: number[], total: number][]): Groups {
         made.parent.push(places.get(path.slice(0, level - 1).join()) ?? -1);
         made.value.push(path[level - 1]!);
         made.total.push(0);
-        made.stretches.push(1);
+        made.entries.push(1);
       }
       made.total[place] = made.total[place]! + total;
       if (level === 1) made.totalNs += total;
@@ -167,21 +167,21 @@ describe("states of threads", () => {
     expect(cpusOf({ machine, quota, coveredNs: 10e9 }).limit).toBe(1.5);
     expect(cpusOf({ machine: { busy: 0, stolen: 0, idle: 0 }, quota: { ...quota, quota: 0 }, coveredNs: 0 })).toEqual({ machine: null, limit: null });
   });
-  it("totals are told with the path above them", () => {
-    const told: [number[], number, number][] = [];
-    addUp(groups([[[7, 0], 1], [[7, 3], 2], [[9, 1], 4]]), 1, (path, interval, total) => told.push([path, interval, total]));
-    expect(told).toEqual([[[7], 0, 1], [[7], 3, 2], [[9], 1, 4]]);
+  it("totals come with the path above them", () => {
+    const found: [number[], number, number][] = [];
+    addUp(groups([[[7, 0], 1], [[7, 3], 2], [[9, 1], 4]]), 1, (path, interval, total) => found.push([path, interval, total]));
+    expect(found).toEqual([[[7], 0, 1], [[7], 3, 2], [[9], 1, 4]]);
   });
 });
 
 describe("who blocks whom", () => {
-  const told = edgesOf(groups([[[1, 2], 50], [[3, 1], 30], [[1, 0], 7], [[4, 4], 9]]));
+  const found = edgesOf(groups([[[1, 2], 50], [[3, 1], 30], [[1, 0], 7], [[4, 4], 9]]));
   it("nobody is blamed for what is nobody's", () => {
-    expect(told.unblamed).toBe(7);
-    expect(told.edges).toHaveLength(3);
+    expect(found.unblamed).toBe(7);
+    expect(found.edges).toHaveLength(3);
   });
   it("chains lead to who is not blocked itself", () => {
-    expect(rootsOf(told.edges)).toEqual([{ node: 2, total: 50, chain: [3, 1, 2] }]);
+    expect(rootsOf(found.edges)).toEqual([{ node: 2, total: 50, chain: [3, 1, 2] }]);
   });
   it("groups whose threads block each other are found, unless others block them for long", () => {
     const edge = (from: number, to: number, total: number) => ({ from, to, total });
@@ -380,8 +380,8 @@ describe("callers and callees", () => {
 describe("comparisons", () => {
   const even = (total: number) => groups(Array.from({ length: PIECES }, (_, piece) => [[1, piece], total] as [number[], number]));
   const uneven = groups([[[1, 0], 12_000]]);
-  const rate = (told: Groups) => rates(told, () => "lock", new Array<number>(PIECES).fill(1));
-  it("a steady change is told", () => {
+  const rate = (totals: Groups) => rates(totals, () => "lock", new Array<number>(PIECES).fill(1));
+  it("a steady change is shown", () => {
     expect(changes(rate(even(100)), rate(even(300)))[0]).toMatchObject({ difference: 200, verdict: "worse" });
     expect(changes(rate(even(300)), new Map())[0]).toMatchObject({ difference: -300, verdict: "better" });
   });

@@ -1,7 +1,7 @@
 // Answers from the columns that are embedded in the page.
 import type { Opening, Query } from "./contract";
 import { group, NO_NAMES } from "./group";
-import { lanes, longest, stretchOf } from "./lanes";
+import { entryOf, lanes, longest } from "./lanes";
 import { NameBook } from "./names";
 import type { Recording } from "./scope";
 import { recordingOf, type AnswerTo, type Source } from "./source";
@@ -43,9 +43,9 @@ export class EmbeddedSource implements Source {
       case "lanes":
         return { answer: "lanes", ...lanes(recording, query.scope, query.first, query.count, query.pixels) };
       case "longest":
-        return { answer: "longest", stretches: longest(recording, query.scope, query.limit), names: NO_NAMES };
-      case "stretch":
-        return { answer: "stretch", stretch: stretchOf(recording, query), names: NO_NAMES };
+        return { answer: "longest", entries: longest(recording, query.scope, query.limit), names: NO_NAMES };
+      case "entry":
+        return { answer: "entry", entry: entryOf(recording, query), names: NO_NAMES };
       case "whole":
         return { answer: "whole", whole: recording.head.whole, names: NO_NAMES };
     }

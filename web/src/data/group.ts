@@ -13,7 +13,7 @@ const OF_OWNER: readonly Aspect[] = ["owner-thread", "owner-group", "owner-metho
 
 /** How many contentions, waits, samples or transactions there are in each group. */
 export function countsOf(groups: Groups): number[] {
-  return groups.stretches;
+  return groups.entries;
 }
 
 /** The answer about nothing. */
@@ -24,7 +24,7 @@ export function noGroups(): Groups {
     parent: [],
     value: [],
     total: [],
-    stretches: [],
+    entries: [],
     max: [],
     stopped: [],
     approximate: [],
@@ -229,7 +229,7 @@ function put(groups: Groups, nodes: Nodes, node: number, parent: number): void {
   groups.parent.push(parent);
   groups.value.push(nodes.value[node]!);
   groups.total.push(nodes.total[node]!);
-  groups.stretches.push(nodes.count[node]!);
+  groups.entries.push(nodes.count[node]!);
   groups.max.push(nodes.max[node]!);
   groups.stopped.push(nodes.stopped[node]!);
   groups.approximate.push(nodes.approximate[node]!);

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { HOWS, KINDS, type Groups, type How, type Kind } from "./contract";
+import { HOWS, KINDS, type Entry, type Groups, type How, type Kind } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
 import { doingOf, NO_FRAME, ownersOf, together, waitsOfOwners, worstOf, type Incident } from "./incident";
-import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
 const names = new NameBook();
@@ -25,10 +24,10 @@ function samples(seen: [chain: number, how: How, total: number][]): Groups {
 }
 
 /** `1: 10-50 of 2`: a thread was blocked from 10 to 50, and thread 2 had the lock. */
-function blocked(kind: Kind, text: string, lock: number): Contention {
+function blocked(kind: Kind, text: string, lock: number): Entry {
   const [, thread, start, end, owner] = /^(\d+): (\d+)-(\d+)(?: of (\d+))?$/.exec(text)!.map(Number);
   const [from, span] = [start!, end! - start!];
-  const slice = { start: from, span, owner: owner || 0, chain: 0, how: "exit", stopped: 0 } as Contention["slices"][number];
+  const slice = { start: from, span, owner: owner || 0, chain: 0, how: "exit", stopped: 0 } as Entry["slices"][number];
   return { kind: KINDS.indexOf(kind), start: from, span, thread: thread!, chain: 0, lock, afterWait: false, unfinished: false, summed: false, idle: false, slices: [slice] };
 }
 

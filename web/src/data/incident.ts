@@ -1,8 +1,7 @@
 // An incident: who was blocked on a lock, who had it, what the owner executed, and what the
 // owner waited for itself. Made from the same answers as the other pages.
-import { HOWS, KINDS, type Groups, type Kind, type Pressure, type Slice } from "./contract";
+import { HOWS, KINDS, type Entry, type Groups, type Kind, type Pressure, type Slice } from "./contract";
 import type { Range } from "./intervals";
-import type { Contention } from "./lanes";
 import type { NameBook } from "./names";
 import { actOf } from "./owning";
 import { linesOf } from "./pressure";
@@ -129,11 +128,11 @@ export interface OwnWait {
   /** Of blocked threads, in which it was so. */
   total: number;
   /** The longest single wait of the owner among them. */
-  longest: Contention;
+  longest: Entry;
 }
 
 /** Time of contentions in a range, by owner, most first. */
-export function ownersOf(contentions: Contention[], range: Range): { owner: number; total: number }[] {
+export function ownersOf(contentions: Entry[], range: Range): { owner: number; total: number }[] {
   const found = new Map<number, number>();
   for (const slice of contentions.flatMap((one) => one.slices)) {
     const time = overlap(slice, range);
@@ -143,8 +142,8 @@ export function ownersOf(contentions: Contention[], range: Range): { owner: numb
 }
 
 /** What owners waited for while they had the lock: contentions of others over waits of owners. */
-export function waitsOfOwners(contentions: Contention[], waits: Contention[], range: Range): OwnWait[] {
-  const byThread = new Map<number, Contention[]>();
+export function waitsOfOwners(contentions: Entry[], waits: Entry[], range: Range): OwnWait[] {
+  const byThread = new Map<number, Entry[]>();
   for (const wait of waits) byThread.set(wait.thread, [...(byThread.get(wait.thread) ?? []), wait]);
   const found = new Map<string, OwnWait>();
   for (const slice of contentions.flatMap((one) => one.slices)) {

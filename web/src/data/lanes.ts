@@ -1,5 +1,5 @@
-// What threads did, and single contentions: the embedded twin of crates/page/src/lanes.rs.
-import { HOWS, KINDS, type Kind, type Lane, type Lanes, type Scope, type Stretch, type Thread } from "./contract";
+// What threads did, and single entries: the embedded twin of crates/page/src/lanes.rs.
+import { HOWS, KINDS, type Entry, type Kind, type Lane, type Lanes, type Scope, type Thread } from "./contract";
 import { clippedTotal, NO_NAMES } from "./group";
 import { idleRows } from "./idle";
 import type { NameBook } from "./names";
@@ -15,27 +15,19 @@ const JUC = KINDS.indexOf("juc");
 /** Begin of the longest contention of a segment that is made of sums only. */
 export const ONLY_SUMS = -1;
 
-/** What belongs to one contention, wait or park only, however the recording is read. */
-export interface ContentionKey {
+/** What belongs to one entry only, however the recording is read. */
+export interface EntryKey {
   kind: Kind;
   start: number;
   thread: string;
 }
 
-/** A contention, wait or park. */
-export type Contention = Stretch;
-
-/** The contentions of an answer, longest first. */
-export function contentionsOf({ stretches }: { stretches: Contention[] }): Contention[] {
-  return stretches;
-}
-
-export function keyOfStretch(names: NameBook, { kind, start, thread }: Contention): ContentionKey {
+export function keyOfEntry(names: NameBook, { kind, start, thread }: Entry): EntryKey {
   return { kind: KINDS[kind]!, start, thread: names.thread(thread).key };
 }
 
-/** Calls with the first row of each contention and the first row behind it. */
-function eachStretch(table: Table, call: (first: number, end: number) => void): void {
+/** Calls with the first row of each entry and the first row behind it. */
+function eachEntry(table: Table, call: (first: number, end: number) => void): void {
   for (let first = 0; first < table.length; ) {
     let end = first + 1;
     while (end < table.length && table.flags[end]! & CONTINUES) end++;
@@ -86,7 +78,7 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
   const places = new Map(lanes.map((lane) => [lane.thread, { lane, longest: [] as number[] }]));
   const isIdle = idleRows(recording);
   const pixel = Math.max(1, Math.floor((scope.to - scope.from) / Math.max(pixels, 1)));
-  eachStretch(table, (first, end) => {
+  eachEntry(table, (first, end) => {
     const place = places.get(table.thread[first]!);
     if (!place || !any(first, end, takes)) return;
     const sum = sumOf(table, first);
@@ -154,11 +146,11 @@ export function strength(lane: Lane, at: number): number {
   return Math.min(lane.longest[at] === ONLY_SUMS ? PALE : 1, Math.max(0.15, part));
 }
 
-export function longest(recording: Recording, scope: Scope, limit: number): Contention[] {
+export function longest(recording: Recording, scope: Scope, limit: number): Entry[] {
   const { table } = recording;
   const takes = selection(recording, scope);
   const found: { time: number; first: number }[] = [];
-  eachStretch(table, (first, end) => {
+  eachEntry(table, (first, end) => {
     if (table.flags[first]! & SUMMED) return;
     let time = 0;
     for (let row = first; row < end; row++) {
@@ -168,23 +160,23 @@ export function longest(recording: Recording, scope: Scope, limit: number): Cont
   });
   const isIdle = idleRows(recording);
   found.sort((a, b) => b.time - a.time || a.first - b.first);
-  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => contentionAt(recording, first, isIdle)!);
+  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => entryAt(recording, first, isIdle)!);
 }
 
-/** A contention of a thread that begins at a moment; null if it is not there one by one. */
-export function stretchOf(recording: Recording, key: ContentionKey): Contention | null {
+/** An entry of a thread that begins at a moment; null if it is not there one by one. */
+export function entryOf(recording: Recording, key: EntryKey): Entry | null {
   const { table, head } = recording;
   const thread = head.threads.findIndex((one) => one.key === key.thread);
   const kind = KINDS.indexOf(key.kind);
   for (let row = 0; row < table.length; row++) {
     if (table.start[row] !== key.start || table.thread[row] !== thread || table.kind[row] !== kind) continue;
-    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return contentionAt(recording, row, idleRows(recording));
+    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return entryAt(recording, row, idleRows(recording));
   }
   return null;
 }
 
-/** The contention, wait or park of a row. */
-export function contentionAt({ table }: Recording, row: number, isIdle: (row: number) => boolean): Contention | null {
+/** The entry of a row. */
+export function entryAt({ table }: Recording, row: number, isIdle: (row: number) => boolean): Entry | null {
   if (row < 0 || row >= table.length) return null;
   let first = row;
   while (first > 0 && table.flags[first]! & CONTINUES) first--;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { HOWS, type Groups, type How } from "./contract";
+import { HOWS, type Entry, type Groups, type How } from "./contract";
 import { NO_NAMES, noGroups } from "./group";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, partsOf, seenOf, sharesOf, suffice } from "./owning";
-import type { Contention } from "./lanes";
 import { NameBook } from "./names";
 
 /** Groups from paths of values to their time, and pauses of the VM in it. */
@@ -81,8 +80,8 @@ describe("what is known of owners", () => {
     expect(knowledgeOf(hows)).toEqual({ total: 1000, paused: 60, handOff: 650, owned: 230, unknown: 60 });
   });
   it("the same of contentions in a range", () => {
-    const slice = (start: number, span: number, name: How, owner = 0, stopped = 0) => ({ start, span, owner, chain: 0, how: name, stopped }) as Contention["slices"][number];
-    const contentions = [{ slices: [slice(0, 100, "hand-off", 0, 40), slice(100, 50, "exit", 3)] }, { slices: [slice(40, 60, "unproven")] }] as Contention[];
+    const slice = (start: number, span: number, name: How, owner = 0, stopped = 0) => ({ start, span, owner, chain: 0, how: name, stopped }) as Entry["slices"][number];
+    const contentions = [{ slices: [slice(0, 100, "hand-off", 0, 40), slice(100, 50, "exit", 3)] }, { slices: [slice(40, 60, "unproven")] }] as Entry[];
     expect(knowledgeIn(contentions, { from: 0, to: 200 })).toEqual({ total: 210, paused: 40, handOff: 60, owned: 50, unknown: 60 });
     expect(knowledgeIn(contentions, { from: 50, to: 125 })).toEqual({ total: 125, paused: 20, handOff: 30, owned: 25, unknown: 50 });
     expect(knowledgeIn(contentions, { from: 500, to: 600 }).total).toBe(0);
@@ -93,7 +92,7 @@ describe("samples of owners", () => {
   const names = new NameBook();
   const thread = { name: "a", group: 1, others: 0, key: "a#1" };
   names.learn({ ...NO_NAMES, threads: { 2: { ...thread, kind: 0 }, 3: { ...thread, kind: 1 } } });
-  const sample = (time: number, owner: number, name: How = "java", span = 10) => ({ start: time - span, span, slices: [{ owner, how: name }] }) as unknown as Contention;
+  const sample = (time: number, owner: number, name: How = "java", span = 10) => ({ start: time - span, span, slices: [{ owner, how: name }] }) as unknown as Entry;
   it("count once, however many threads were blocked", () => {
     const seen = seenOf([sample(50, 2), sample(50, 2), sample(60, 2), sample(60, 3)], 4, 0.3, names);
     expect(seen).toEqual({ taken: 3, coverage: 0.3, parked: 0 });

@@ -1,8 +1,7 @@
 // What a lock's blocked time was: owners, hand-offs, VM pauses, and time whose owner is unknown.
 // All are parts of one sum, the blocked time: together they are never more than that.
-import { HOWS, type Facts, type Groups, type How } from "./contract";
+import { HOWS, type Entry, type Facts, type Groups, type How } from "./contract";
 import type { Range } from "./intervals";
-import type { Contention } from "./lanes";
 import { isNative } from "../text/frames";
 import type { NameBook } from "./names";
 
@@ -123,7 +122,7 @@ export function knowledgeOf(hows: Groups): Knowledge {
 }
 
 /** Of contentions, the part in a range. */
-export function knowledgeIn(contentions: Contention[], range: Range): Knowledge {
+export function knowledgeIn(contentions: Entry[], range: Range): Knowledge {
   const found: Knowledge = { total: 0, paused: 0, handOff: 0, owned: 0, unknown: 0 };
   for (const { start, span, owner, how, stopped } of contentions.flatMap((one) => one.slices)) {
     const inside = Math.min(start + span, range.to) - Math.max(start, range.from);
@@ -195,10 +194,10 @@ export interface Seen {
 const VIRTUAL = 1;
 
 /** `samples` are those kept one by one, of `count` that count once for each blocked thread; so many threads were blocked at most. */
-export function seenOf(samples: Contention[], count: number, coverage: number | null, names: NameBook, threads = 1): Seen {
+export function seenOf(samples: Entry[], count: number, coverage: number | null, names: NameBook, threads = 1): Seen {
   const taken = new Set(samples.map(({ start, span, slices }) => `${slices[0]?.owner} ${start + span}`)).size;
   const time = samples.reduce((sum, { span }) => sum + span, 0);
-  const isPark = ({ slices }: Contention) => slices[0]?.how === "waiting" && names.thread(slices[0].owner).kind === VIRTUAL;
+  const isPark = ({ slices }: Entry) => slices[0]?.how === "waiting" && names.thread(slices[0].owner).kind === VIRTUAL;
   const parked = samples.filter(isPark).reduce((sum, { span }) => sum + span, 0);
   // Of what is only kept as sums it is not known which are the same: each counts once for every thread at most.
   return { taken: taken + Math.ceil(Math.max(0, count - samples.length) / Math.max(1, threads)), coverage, parked: parked / Math.max(1, time) };

@@ -84,7 +84,7 @@ function Both() {
   const waits = ([0, 1] as const).map((side) => overTime(scope(side, WAITED), ["contender-method", "kind"], 2000, PIECES));
   const stacks = ([0, 1] as const).map((side) => overTime(stacksIn(scope(side, kinds), chains, view.value, view.value.sandwich), [chains], MOST_STACKS, PIECES));
   // Where CPU time was measured samples are not needed.
-  const cpu = source.opening.recordings.every((facts) => (facts.stretches[KINDS.indexOf("ran")] ?? 0) > 0) ? ("ran" as const) : ("cpu" as const);
+  const cpu = source.opening.recordings.every((facts) => (facts.entries[KINDS.indexOf("ran")] ?? 0) > 0) ? ("ran" as const) : ("cpu" as const);
   const counted = (side: 0 | 1, kind: Kind) => overTime({ ...scope(side, [kind]), filter: noFilter }, [], 10, PIECES).query;
   const answers = useAnswers(
     times[0]!.query, times[1]!.query,

@@ -2,9 +2,8 @@
 // what the owner waited for itself. The range and filter of the page choose it, or a phase.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Groups, Kind } from "../data/contract";
+import type { Entry, Groups, Kind } from "../data/contract";
 import { doingOf, incidentsOf, NO_FRAME, ownersOf, together, waitsOfOwners, worstOf, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
-import { contentionsOf, type Contention } from "../data/lanes";
 import type { NameBook } from "../data/names";
 import { coverageOf, isWeighted, knowledgeIn, knowledgeOf, seenOf, suffice } from "../data/owning";
 import { isLockFirst, waitsMost } from "../data/waits";
@@ -169,10 +168,10 @@ function OfLock({ lock, name, locks }: { lock: number; name: string; locks: Grou
           <Owners threads={owners} groups={ownerGroups} hows={hows} names={names} />
         </Part>
         <Part title="What the owner did" why={INSIDE_WHY}>
-          <Doings inside={inside} samples={contentionsOf(sampled)} threads={threads.value.length + threads.leftOut} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
+          <Doings inside={inside} samples={sampled.entries} threads={threads.value.length + threads.leftOut} hows={hows} noCpu={Math.min(noCpu?.get(lock) ?? 0, blocked)} name={name} names={names} />
         </Part>
         <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
-          <OwnWaits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
+          <OwnWaits name={name} contentions={longest.entries} blocked={blocked} names={names} />
         </Part>
       </div>
     </>
@@ -266,7 +265,7 @@ function Owners({ threads, groups, hows, names }: { threads: Groups; groups: Gro
 interface DoingsProps {
   inside: Groups;
   /** Samples one by one. */
-  samples: Contention[];
+  samples: Entry[];
   /** How many threads were blocked. */
   threads: number;
   hows: Groups;
@@ -358,7 +357,7 @@ function Ran({ spot, whole, lock }: SpotProps) {
 }
 
 /** What the owners waited for: of contentions that are kept one by one. */
-function OwnWaits({ name, contentions, blocked, names }: { name: string; contentions: Contention[]; blocked: number; names: NameBook }) {
+function OwnWaits({ name, contentions, blocked, names }: { name: string; contentions: Entry[]; blocked: number; names: NameBook }) {
   const whole = useDuration();
   const range = rangeOf(view.value, whole);
   const owners = ownersOf(contentions, range).slice(0, MOST_OWNERS);
@@ -369,7 +368,7 @@ function OwnWaits({ name, contentions, blocked, names }: { name: string; content
       return { ask: "longest" as const, scope: { recording: view.value.recording, ...range, filter, kinds, within: [] }, limit: MOST_WAITS };
     }),
   );
-  const found = useMemo(() => waitsOfOwners(contentions, (answers ?? []).flatMap(contentionsOf), range), [answers, contentions]);
+  const found = useMemo(() => waitsOfOwners(contentions, (answers ?? []).flatMap(({ entries }) => entries), range), [answers, contentions]);
   if (!answers) return <p aria-busy="true">…</p>;
   const knowledge = knowledgeIn(contentions, range);
   const known = knowledge.total;

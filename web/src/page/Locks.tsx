@@ -234,7 +234,7 @@ function pairsOf(groups: Groups | undefined): Pair[] {
   if (!groups) return [];
   const pairs = groups.value.flatMap((owner, at) => {
     const parent = groups.parent[at]!;
-    return parent < 0 ? [] : [{ contender: groups.value[parent]!, owner, total: groups.total[at]!, stopped: groups.stopped[at]!, count: groups.stretches[at]! }];
+    return parent < 0 ? [] : [{ contender: groups.value[parent]!, owner, total: groups.total[at]!, stopped: groups.stopped[at]!, count: groups.entries[at]! }];
   });
   return pairs.sort((a, b) => b.total - a.total);
 }

@@ -103,7 +103,7 @@ function ThreadTime({ facts }: { facts: Facts }) {
   const ledger: Ledger = facts.ledger;
   if (ledger.activeNs === 0) return null;
   const share = (ns: number) => percent(ns / ledger.activeNs);
-  const fill = (part: LedgerPart) => partFill(part, facts.stretches);
+  const fill = (part: LedgerPart) => partFill(part, facts.entries);
   const idle = ledger.idleNs > 0 ? ` and ${duration(ledger.idleNs)} idle` : "";
   return (
     <div class="ledger">
@@ -155,8 +155,8 @@ function hasOnlyCpu(facts: Facts): boolean {
 }
 
 /** True if the recording has anything of these kinds. */
-function has({ stretches }: Facts, ...kinds: Kind[]): boolean {
-  return kinds.some((kind) => (stretches[KINDS.indexOf(kind)] ?? 0) > 0);
+function has({ entries }: Facts, ...kinds: Kind[]): boolean {
+  return kinds.some((kind) => (entries[KINDS.indexOf(kind)] ?? 0) > 0);
 }
 
 /** Pressure as the analysis of the whole recording reports it. */
@@ -250,7 +250,7 @@ function drill(lockName: string): Pick<View, "pick" | "open"> {
 
 /** True if the recording has blocked time at all, whatever range and filter are. */
 function useHasBlockedTime(): boolean {
-  const whole = useSource().opening.recordings[view.value.recording]?.stretches ?? [];
+  const whole = useSource().opening.recordings[view.value.recording]?.entries ?? [];
   return (whole[0] ?? 0) + (whole[1] ?? 0) > 0;
 }
 

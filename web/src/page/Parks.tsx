@@ -40,7 +40,7 @@ interface Blocker {
 export function Parks() {
   const { recording, mode } = view.value;
   const facts = useSource().opening.recordings[recording];
-  const chosen = WAITS.find((one) => one === mode) ?? (hasOnlyMonitorWaits(facts?.stretches ?? []) ? "wait" : "statistics");
+  const chosen = WAITS.find((one) => one === mode) ?? (hasOnlyMonitorWaits(facts?.entries ?? []) ? "wait" : "statistics");
   return (
     <>
       <section class="card">
@@ -120,11 +120,11 @@ function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, intervals: 
     const parent = byHow.parent[at]!;
     if (parent < 0) {
       order.push(value);
-      found.set(value, { lock: value, name: name(value), total: byHow.total[at]!, count: byHow.stretches[at]!, max: byHow.max[at]!, threads: 0, ended: "", line: new Array<number>(intervals).fill(0) });
+      found.set(value, { lock: value, name: name(value), total: byHow.total[at]!, count: byHow.entries[at]!, max: byHow.max[at]!, threads: 0, ended: "", line: new Array<number>(intervals).fill(0) });
     } else {
       const lock = byHow.value[parent]!;
       const how = HOWS[value] ?? "none";
-      if (how !== "none") ends.set(lock, [...(ends.get(lock) ?? []), `${count(byHow.stretches[at]!)} ${how}`]);
+      if (how !== "none") ends.set(lock, [...(ends.get(lock) ?? []), `${count(byHow.entries[at]!)} ${how}`]);
     }
   });
   byThread.parent.forEach((parent) => {

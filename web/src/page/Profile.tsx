@@ -40,9 +40,9 @@ export function Profile() {
   const facts = opening.recordings[recording]!;
   const names = useNames(recording);
   const [weight = "", shape = "", folding = ""] = view.value.mode.split(".");
-  const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts.stretches);
+  const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts.entries);
   const { kinds, of, why } = TIMES[chosen];
-  const isRecorded = kinds.some((one) => (facts.stretches[KINDS.indexOf(one)] ?? 0) > 0);
+  const isRecorded = kinds.some((one) => (facts.entries[KINDS.indexOf(one)] ?? 0) > 0);
   const empty = isRecorded ? "None in this range and filter. “Show all” removes both." : TIMES[chosen].empty;
   const form = sandwich !== "" ? "sandwich" : shape || "flame";
   const fold = folding !== "all";
@@ -94,10 +94,10 @@ export function Profile() {
 }
 
 /** The first weight that the recording has anything of; CPU if none. */
-function firstFilled(stretches: number[]): (typeof WEIGHTS)[number] {
-  if ((stretches[4] ?? 0) > 0) return "cpu";
-  if ((stretches[5] ?? 0) > 0) return "wall";
-  if ((stretches[0] ?? 0) + (stretches[1] ?? 0) > 0) return "blocked";
+function firstFilled(entries: number[]): (typeof WEIGHTS)[number] {
+  if ((entries[4] ?? 0) > 0) return "cpu";
+  if ((entries[5] ?? 0) > 0) return "wall";
+  if ((entries[0] ?? 0) + (entries[1] ?? 0) > 0) return "blocked";
   return "cpu";
 }
 

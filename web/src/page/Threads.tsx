@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
+import type { Entry, Kind, Lane, Scope, Slice } from "../data/contract";
 import type { NameBook } from "../data/names";
 import { fitLanes } from "../data/lanefit";
-import { ONLY_SUMS, type ContentionKey, strength } from "../data/lanes";
+import { ONLY_SUMS, type EntryKey, strength } from "../data/lanes";
 import { linesOver } from "../data/spent";
 import { stateOf, type State } from "../data/states";
 import { intervalAt, type Cut } from "../data/intervals";
@@ -51,15 +51,15 @@ export function Threads() {
   const kinds = kind === "all" ? KINDS_SHOWN : [...blocked, ...KINDS_SHOWN.slice(2)];
   const scope = scopeOf(view.value, whole, kinds);
   const answers = useAnswers({ ask: "lanes" as const, scope, first: 0, count: MOST, pixels: PIXELS });
-  const picked = useAnswers({ ask: "stretch" as const, recording, ...(wanted ?? { kind: "monitor" as const, start: 0, thread: "" }) });
-  const stretch = wanted === null ? null : (picked?.[0].stretch ?? null);
+  const picked = useAnswers({ ask: "entry" as const, recording, ...(wanted ?? { kind: "monitor" as const, start: 0, thread: "" }) });
+  const entry = wanted === null ? null : (picked?.[0].entry ?? null);
   const owned = overTime(scopeOf(view.value, whole), ["owner-thread"], MOST, OWNING_INTERVALS);
   const owners = useAnswers(owned.query);
   const owning = useMemo(() => owners && { cut: owned.made, times: linesOver(owners[0], owned.made.intervals) }, [owners]);
   const { from, to } = rangeOf(view.value, whole);
   const fitted = (lanes: Lane[]) => fitLanes(lanes, ({ thread }) => names.thread(thread), { from, to });
   const lanes = useMemo(() => fitted(answers?.[0].lanes ?? []), [answers]);
-  const others = useExtraLanes(scope, stretch, lanes, names);
+  const others = useExtraLanes(scope, entry, lanes, names);
   const extra = useMemo(() => fitted(others), [answers, others.map(({ thread }) => thread).join()]);
   if (!answers) return <p aria-busy="true">…</p>;
   const { threads } = answers[0];
@@ -92,20 +92,20 @@ export function Threads() {
           </span>
         </div>
         <Chosen lanes={all} names={names} />
-        <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} owning={owning} />
+        <Lanes lanes={all} from={from} to={to} entry={entry} names={names} owning={owning} />
       </section>
-      {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
-      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single bar “{STATE_WORDS[wanted.kind]}” of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
-      {!stretch && !wanted && <Hint />}
+      {entry && <Detail entry={entry} names={names} lanes={all} />}
+      {!entry && wanted && picked && <p class="card problem" role="alert">There is no single bar “{STATE_WORDS[wanted.kind]}” of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
+      {!entry && !wanted && <Hint />}
     </>
   );
 }
 
 /** Owners in the selected contention that the filter or the bound left out. */
-function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], names: NameBook): Lane[] {
-  const owner = stretch ? mainOwner(stretch)?.owner : undefined;
+function useExtraLanes(scope: Scope, entry: Entry | null, lanes: Lane[], names: NameBook): Lane[] {
+  const owner = entry ? mainOwner(entry)?.owner : undefined;
   const missing = (thread: number | undefined) => (thread && !lanes.some((lane) => lane.thread === thread) ? thread : 0);
-  const wanted = [missing(stretch?.thread), missing(owner)];
+  const wanted = [missing(entry?.thread), missing(owner)];
   const query = (thread: number) => {
     const filter = { thread: `=${names.thread(thread).name}`, lock: "", method: "", services: true };
     return { ask: "lanes" as const, scope: { ...scope, filter, kinds: KINDS_SHOWN }, first: 0, count: thread > 0 ? 3 : 0, pixels: PIXELS };
@@ -116,8 +116,8 @@ function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], nam
 }
 
 /** The slice in which one thread owned the lock longest. */
-export function mainOwner(stretch: Stretch): Slice | undefined {
-  return [...stretch.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
+export function mainOwner(entry: Entry): Slice | undefined {
+  return [...entry.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
 }
 
 function Hint() {
@@ -154,12 +154,12 @@ interface LanesProps {
   lanes: Lane[];
   from: number;
   to: number;
-  stretch: Stretch | null;
+  entry: Entry | null;
   names: NameBook;
   owning: Owning | null;
 }
 
-function Lanes({ lanes, from, to, stretch, names, owning }: LanesProps) {
+function Lanes({ lanes, from, to, entry, names, owning }: LanesProps) {
   const scroll = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -173,8 +173,8 @@ function Lanes({ lanes, from, to, stretch, names, owning }: LanesProps) {
   const virtual = useVirtualizer({ count: lanes.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 6 });
   const laneOf = (thread: number) => lanes.findIndex((lane) => lane.thread === thread);
   useEffect(() => {
-    if (stretch && laneOf(stretch.thread) >= 0) virtual.scrollToIndex(laneOf(stretch.thread), { align: "auto" });
-  }, [stretch?.start, stretch?.thread]);
+    if (entry && laneOf(entry.thread) >= 0) virtual.scrollToIndex(laneOf(entry.thread), { align: "auto" });
+  }, [entry?.start, entry?.thread]);
   const x = (time: number) => ((time - from) / (to - from)) * width;
   const height = virtual.getTotalSize();
   const point = (event: MouseEvent) => {
@@ -193,12 +193,12 @@ function Lanes({ lanes, from, to, stretch, names, owning }: LanesProps) {
             <div key={lane.thread} role="listitem" class="lane" style={{ transform: `translateY(${item.start}px)`, height: `${ROW}px` }}>
               <LaneBox text={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} />
               <LaneName thread={names.thread(lane.thread).name} text={names.threadText(lane.thread)} blockedNs={lane.blockedNs} />
-              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} owning={owning?.times.get(lane.thread) ?? null} cut={owning?.cut ?? null} />}
+              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={entry} name={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} owning={owning?.times.get(lane.thread) ?? null} cut={owning?.cut ?? null} />}
             </div>
           );
         })}
         <CursorLine range={{ from, to }} left={NAME_WIDTH} width={width} />
-        {stretch && width > 0 && <Arrow stretch={stretch} laneOf={laneOf} x={(time) => NAME_WIDTH + Math.max(0, Math.min(width, x(time)))} height={height} />}
+        {entry && width > 0 && <Arrow entry={entry} laneOf={laneOf} x={(time) => NAME_WIDTH + Math.max(0, Math.min(width, x(time)))} height={height} />}
       </div>
     </div>
     </>
@@ -224,7 +224,7 @@ interface CanvasProps {
   from: number;
   to: number;
   width: number;
-  selected: Stretch | null;
+  selected: Entry | null;
   name: string;
   threadKey: string;
   /** For how long others were blocked on its locks, by interval of `cut`. */
@@ -275,7 +275,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
     const now = blocked.findIndex((place) => lane.longest[place] === selected?.start && lane.thread === selected.thread);
     pick(blocked[now < 0 ? (way > 0 ? 0 : blocked.length - 1) : now + way] ?? null);
   };
-  const tell = (event: MouseEvent) => {
+  const describe = (event: MouseEvent) => {
     const segment = at(event);
     const interval = cut && intervalAt(cut, from + event.offsetX / scale);
     const others = interval === null ? 0 : (owning?.[interval] ?? 0);
@@ -283,7 +283,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
   };
   return (
     <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its contentions`}`} title={title}
-      style={{ width: `${width}px`, height: `${ROW}px` }} onMouseMove={tell} onClick={(event) => (event.shiftKey ? toggle(threadKey) : pick(at(event)))} onKeyDown={step} />
+      style={{ width: `${width}px`, height: `${ROW}px` }} onMouseMove={describe} onClick={(event) => (event.shiftKey ? toggle(threadKey) : pick(at(event)))} onKeyDown={step} />
   );
 }
 
@@ -308,16 +308,16 @@ export function segmentAt(lane: Lane, time: number, slack: number): number | nul
 }
 
 interface ArrowProps {
-  stretch: Stretch;
+  entry: Entry;
   laneOf: (thread: number) => number;
   x: (time: number) => number;
   height: number;
 }
 
 /** From the blocked thread to the owner, slice by slice. */
-function Arrow({ stretch, laneOf, x, height }: ArrowProps) {
-  const from = laneOf(stretch.thread);
-  const slices = [...stretch.slices].filter((slice) => slice.owner > 0 && laneOf(slice.owner) >= 0).sort((a, b) => b.span - a.span).slice(0, 5);
+function Arrow({ entry, laneOf, x, height }: ArrowProps) {
+  const from = laneOf(entry.thread);
+  const slices = [...entry.slices].filter((slice) => slice.owner > 0 && laneOf(slice.owner) >= 0).sort((a, b) => b.span - a.span).slice(0, 5);
   if (from < 0) return null;
   return (
     <svg class="arrows" width="100%" height={height} aria-hidden="true">
@@ -343,27 +343,27 @@ function Arrow({ stretch, laneOf, x, height }: ArrowProps) {
   );
 }
 
-function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; lanes: Lane[] }) {
+function Detail({ entry, names, lanes }: { entry: Entry; names: NameBook; lanes: Lane[] }) {
   const whole = useDuration();
-  const kind = kindOf(stretch.kind);
+  const kind = kindOf(entry.kind);
   const blocked = kind === "monitor" || kind === "juc";
-  const owner = mainOwner(stretch);
+  const owner = mainOwner(entry);
   const next = owner && blockedAt(lanes, names, owner);
   return (
     <section class="card" aria-label="Selected contention">
       <h2>
-        <code>{names.threadText(stretch.thread)}</code> was {STATE_WORDS[stateOf(kind, stretch.idle)]} for {duration(stretch.span)}
-        {stretch.lock > 0 && <> on <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
+        <code>{names.threadText(entry.thread)}</code> was {STATE_WORDS[stateOf(kind, entry.idle)]} for {duration(entry.span)}
+        {entry.lock > 0 && <> on <code title={names.lock(entry.lock).name}>{names.lock(entry.lock).short}</code></>}
       </h2>
       <p class="hint">
-        from {moment(stretch.start, whole)} to {moment(stretch.start + stretch.span, whole)}
-        {stretch.afterWait && "; acquiring the monitor again after Object.wait"}
-        {stretch.unfinished && "; it had not ended when the recording did"}
-        {stretch.summed && "; several short contentions added up"}
-        <button type="button" class="small" title="Make this the time range of every page" onClick={() => show({ range: around(stretch, whole) })}>zoom to it</button>
+        from {moment(entry.start, whole)} to {moment(entry.start + entry.span, whole)}
+        {entry.afterWait && "; acquiring the monitor again after Object.wait"}
+        {entry.unfinished && "; it had not ended when the recording did"}
+        {entry.summed && "; several short contentions added up"}
+        <button type="button" class="small" title="Make this the time range of every page" onClick={() => show({ range: around(entry, whole) })}>zoom to it</button>
         <button type="button" class="small" onClick={() => show({ contention: null })}>close</button>
       </p>
-      {blocked && <Slices stretch={stretch} names={names} />}
+      {blocked && <Slices entry={entry} names={names} />}
       {owner && blocked && (
         <p>
           {next ? (
@@ -378,7 +378,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         </p>
       )}
       <div class="pair">
-        <Chain chain={stretch.chain} title={blocked ? "Who was blocked" : "Its call stack"} why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
+        <Chain chain={entry.chain} title={blocked ? "Who was blocked" : "Its call stack"} why="Call stack of the blocked thread, innermost method first" unknown="The call stack was not recorded." />
         {blocked && (
           <Chain chain={owner?.chain ?? 0} title={owner ? `Who owned the lock: ${names.threadText(owner.owner)}` : "Who owned the lock"}
             why="Call stack of the owner when it released the lock" unknown="No owner: hand-off (the lock was free), or the owner was not recorded." />
@@ -389,7 +389,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
 }
 
 /** A contention of the holder during the slice. */
-function blockedAt(lanes: Lane[], names: NameBook, slice: Slice): ContentionKey | undefined {
+function blockedAt(lanes: Lane[], names: NameBook, slice: Slice): EntryKey | undefined {
   const lane = lanes.find((one) => one.thread === slice.owner);
   if (!lane) return undefined;
   const at = lane.kind.findIndex((kind, place) => {
@@ -400,12 +400,12 @@ function blockedAt(lanes: Lane[], names: NameBook, slice: Slice): ContentionKey 
   return at < 0 ? undefined : { kind: kindOf(lane.kind[at]!), start: lane.longest[at]!, thread: names.thread(lane.thread).key };
 }
 
-function around(stretch: Stretch, whole: number): { from: number; to: number } {
-  const margin = Math.max(stretch.span, 1000);
-  return { from: Math.max(0, Math.floor(stretch.start - margin)), to: Math.min(whole, Math.ceil(stretch.start + stretch.span + margin)) };
+function around(entry: Entry, whole: number): { from: number; to: number } {
+  const margin = Math.max(entry.span, 1000);
+  return { from: Math.max(0, Math.floor(entry.start - margin)), to: Math.min(whole, Math.ceil(entry.start + entry.span + margin)) };
 }
 
-function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
+function Slices({ entry, names }: { entry: Entry; names: NameBook }) {
   const whole = useDuration();
   return (
     <div class="scroll slices" tabIndex={0} role="region" aria-label="Who owned the lock meanwhile">
@@ -419,7 +419,7 @@ function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
           </tr>
         </thead>
         <tbody>
-          {stretch.slices.slice(0, 200).map((slice) => (
+          {entry.slices.slice(0, 200).map((slice) => (
             <tr key={slice.start}>
               <td>{moment(slice.start, whole)}</td>
               <td class="number">{duration(slice.span)}</td>

@@ -1,6 +1,6 @@
 // Transactions by kind: how long they took, and where that time went.
 import { useMemo } from "preact/hooks";
-import type { Scope, Transactions as Told } from "../data/contract";
+import type { Scope, Transactions as TransactionRow } from "../data/contract";
 import { linesOver } from "../data/spent";
 import { offCpuOf } from "../data/steal";
 import { overTime, scopeOf, useAnswers, useNames } from "../state/asking";
@@ -17,15 +17,15 @@ import { TreeTable, type Column } from "../view/TreeTable";
 
 const SPARKS = 60;
 
-export function Transactions({ rows }: { rows: Told[] }) {
+export function Transactions({ rows }: { rows: TransactionRow[] }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const scope: Scope = { ...scopeOf(view.value, whole, ["transaction"]), from: 0, to: whole };
   const { made, query } = overTime(scope, ["lock-name"], 1000, SPARKS);
   const answers = useAnswers(query);
   const lines = useMemo(() => {
-    const told = answers ? linesOver(answers[0], made.intervals) : new Map<number, number[]>();
-    return new Map([...told].map(([value, line]) => [names.text(value), line]));
+    const found = answers ? linesOver(answers[0], made.intervals) : new Map<number, number[]>();
+    return new Map([...found].map(([value, line]) => [names.text(value), line]));
   }, [answers]);
   const [tab = "", order = ""] = view.value.mode.split(".");
   return (
@@ -57,8 +57,8 @@ type Id = ColumnOf<"transactions">;
 /** Columns for which there is room in a narrow window. */
 const IN_NARROW: Id[] = ["count", "p50", "p99", "wall", "cpu", "blocked", "parked", "queued", "offCpu"];
 
-function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
-  const number = (id: Id, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told, Id> => ({
+function columnsOf(lines: Map<string, number[]>): Column<TransactionRow, Id>[] {
+  const number = (id: Id, title: string, why: string, value: (row: TransactionRow) => number, format = duration, width = "68px"): Column<TransactionRow, Id> => ({
     id, title, why, width, narrow: IN_NARROW.includes(id) ? width : null, value, cell: (row) => <span class="number">{format(value(row))}</span>,
   });
   return [
@@ -81,7 +81,7 @@ function columnsOf(lines: Map<string, number[]>): Column<Told, Id>[] {
   ];
 }
 
-function tableOf(rows: Told[]): (string | number)[][] {
+function tableOf(rows: TransactionRow[]): (string | number)[][] {
   const head = ["transaction", "count", "p50_ns", "p90_ns", "p99_ns", "max_ns", "wall_ns", "cpu_ns", "blocked_ns", "parked_ns", "waited_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_p99_ns", "not_ended"];
   const lines = rows.map((row) => [
     row.name, row.count, row.wall.p50, row.wall.p90, row.wall.p99, row.wall.max, row.wall.total, row.corrected, row.blocked, row.parked, row.waited, row.stolen, row.throttled, row.queued, row.offCpu.p99, row.notEnded,

@@ -83,7 +83,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[]): Tree | null
       return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut, atEdges };
       async function level(groups: Groups, above: Step[], values: number[]): Promise<TreeRow[]> {
         const aspect = by[above.length]!;
-        const told = await Promise.all(
+        const made = await Promise.all(
           groups.value.map(async (value, at) => {
             const steps = [...above, { by: aspect, key: keyOf(names, aspect, value) }];
             const id = pathOf(steps);
@@ -99,7 +99,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[]): Tree | null
               steps,
               ...valueText(names, aspect, value),
               total,
-              count: groups.stretches[at]!,
+              count: groups.entries[at]!,
               max: groups.max[at]!,
               share: top.totalNs > 0 ? total / top.totalNs : 0,
               stopped: groups.stopped[at]!,
@@ -111,7 +111,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[]): Tree | null
           }),
         );
         const within = { ...scope, within: [...scope.within, ...above] };
-        return groups.restNs > 0 && !isByStack(within) ? [...told, restRow(groups.restNs, above, top.totalNs)] : told;
+        return groups.restNs > 0 && !isByStack(within) ? [...made, restRow(groups.restNs, above, top.totalNs)] : made;
       }
     }
   }, [key]);

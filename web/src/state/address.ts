@@ -2,7 +2,7 @@
 // shared, reloaded and gone back to.
 import { KINDS, type Aspect, type Pick } from "../data/contract";
 import { parseRange, type Range } from "../data/intervals";
-import type { ContentionKey } from "../data/lanes";
+import type { EntryKey } from "../data/lanes";
 import { isMode, isSearch, PAGES, sortable, type PageName } from "./pages";
 import { isOrder, Stated } from "./stated";
 
@@ -28,7 +28,7 @@ export interface View {
   /** The selected row, as a path. */
   pick: Step[];
   /** The selected contention, wait or park. */
-  contention: ContentionKey | null;
+  contention: EntryKey | null;
   /** A page's own choice, such as the weights of the profile. */
   mode: string;
   /** What is searched for in a profile. */
@@ -141,7 +141,7 @@ export function fromAddress(hash: string, problems: string[] = []): View {
 }
 
 /** `monitor@123456789@request-1#21`: kind, begin, thread. */
-function contentionOf(text: string): ContentionKey | null {
+function contentionOf(text: string): EntryKey | null {
   const [, name = "", start = "", thread = ""] = /^([a-z]+)@(\d{1,16})@(.+)$/s.exec(text) ?? [];
   const kind = KINDS.find((one) => one === name);
   return kind ? { kind, start: Number(start), thread } : null;

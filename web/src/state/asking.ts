@@ -41,15 +41,15 @@ export function ask<Q extends Query>(source: Source, query: Q): Promise<AnswerTo
 
 /** The answers to some queries; the last ones while new ones are on their way, null before the first. */
 export function useAnswers<Q extends Query[]>(...queries: Q): { [K in keyof Q]: AnswerTo<Q[K]> } | null {
-  type Told = { [K in keyof Q]: AnswerTo<Q[K]> };
+  type Answers = { [K in keyof Q]: AnswerTo<Q[K]> };
   const source = useSource();
   const key = `${source.generation} ${JSON.stringify(queries)}`;
-  const [told, setTold] = useState<{ key: string; answers: Told } | null>(null);
+  const [known, setKnown] = useState<{ key: string; answers: Answers } | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   useEffect(() => {
     let wanted = true;
     Promise.all(queries.map((query) => ask(source, query))).then(
-      (answers) => wanted && setTold({ key, answers: answers as unknown as Told }),
+      (answers) => wanted && setKnown({ key, answers: answers as unknown as Answers }),
       (error: unknown) => wanted && setProblem(error),
     );
     return () => {
@@ -57,7 +57,7 @@ export function useAnswers<Q extends Query[]>(...queries: Q): { [K in keyof Q]: 
     };
   }, [key]);
   if (problem) throw problem;
-  return told?.answers ?? null;
+  return known?.answers ?? null;
 }
 
 /** How far estimates of a recording that samples may be off; null where everything is exact, or not known yet. */

@@ -62,14 +62,14 @@ describe("names", () => {
     const names = ["[libc.so.6]", "poll [libc.so.6]", "os::naked_sleep", "a.b.C.d"];
     expect(names.map(split)).toEqual([["", "[libc.so.6]"], ["", "poll [libc.so.6]"], ["", "os::naked_sleep"], ["a.b.", "C.d"]]);
   });
-  it("of locks lose the package, not what tells them apart", () => {
+  it("of locks drop the package, not what distinguishes them", () => {
     const names = ["java.util.concurrent.locks.AQS$ConditionObject@31f", "Stock.lock (java.lang.Object@1a2b)", "com.acme.Many#12", "Main", "a.b.C.(lambda)@5", "<b>.x (y"];
     expect(names.map(withoutPackage)).toEqual(["AQS$ConditionObject@31f", "Stock.lock (Object@1a2b)", "Many#12", "Main", "a.b.C.(lambda)@5", "<b>.x (y"]);
   });
   it("backticks mark code", () => {
     expect(pieces("held by `a.b` in `t`").filter((piece) => piece.code).map((piece) => piece.text)).toEqual(["a.b", "t"]);
   });
-  it("packages are told from classes, lambdas stay with their class", () => {
+  it("packages are distinguished from classes, lambdas stay with their class", () => {
     expect(split("com.acme.Shop.sell")).toEqual(["com.acme.", "Shop.sell"]);
     expect(split("com.acme.Shop.(lambda).run")).toEqual(["com.acme.", "Shop.(lambda).run"]);
     expect(split("start_thread")).toEqual(["", "start_thread"]);

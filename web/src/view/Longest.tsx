@@ -1,5 +1,5 @@
 // The longest contentions; each leads to its place among the threads.
-import { keyOfStretch } from "../data/lanes";
+import { keyOfEntry } from "../data/lanes";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import type { Step } from "../state/address";
 import { factsOf } from "../state/opened";
@@ -15,9 +15,9 @@ export function Longest({ within }: { within: Step[] }) {
   const scope = scopeOf(view.value, whole, undefined, within);
   const answers = useAnswers({ ask: "longest" as const, scope, limit: MOST });
   if (!answers) return <p aria-busy="true">…</p>;
-  const { stretches } = answers[0];
+  const { entries } = answers[0];
   const summed = factsOf(view.value.recording)?.summed ?? 0;
-  if (stretches.length === 0) return <p class="empty">No {summed > 0 ? "contention that is kept one by one" : "contention"} here.</p>;
+  if (entries.length === 0) return <p class="empty">No {summed > 0 ? "contention that is kept one by one" : "contention"} here.</p>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Longest contentions">
       <table class="plain">
@@ -31,18 +31,18 @@ export function Longest({ within }: { within: Step[] }) {
           </tr>
         </thead>
         <tbody>
-          {stretches.map((stretch) => {
-            const owner = [...stretch.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
+          {entries.map((entry) => {
+            const owner = [...entry.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
             return (
-              <tr key={`${stretch.start} ${stretch.thread}`}>
+              <tr key={`${entry.start} ${entry.thread}`}>
                 <td class="number">
-                  <a href={address({ page: "threads", contention: keyOfStretch(names, stretch) })} title="Show it among the threads">
-                    {duration(stretch.span)}
+                  <a href={address({ page: "threads", contention: keyOfEntry(names, entry) })} title="Show it among the threads">
+                    {duration(entry.span)}
                   </a>
                 </td>
-                <td>{moment(stretch.start, whole)}</td>
-                <td class="cut">{names.threadText(stretch.thread)}</td>
-                <td class="cut" title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</td>
+                <td>{moment(entry.start, whole)}</td>
+                <td class="cut">{names.threadText(entry.thread)}</td>
+                <td class="cut" title={names.lock(entry.lock).name}>{names.lock(entry.lock).short}</td>
                 <td class="cut">{owner ? names.threadText(owner.owner) : "unknown"}</td>
               </tr>
             );

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn questions_that_make_no_sense_are_refused() {
         assert_eq!(post("query", "{}").status, 400);
-        assert_eq!(post("query", "{\"ask\":\"stretch\",\"recording\":0,\"row\":0}").status, 400);
+        assert_eq!(post("query", "{\"ask\":\"entry\",\"recording\":0,\"row\":0}").status, 400);
         assert_eq!(post("elsewhere", ""), Reply::nothing_here());
     }
 
