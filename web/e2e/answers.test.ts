@@ -38,7 +38,7 @@ function embeddedAnswer(query: Query): unknown {
 
 const SECOND = 1e9;
 const BLOCKED: Kind[] = ["monitor", "juc"];
-const ALL: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive", "paused", "inside", "ran", "stolen", "throttled", "queued", "transaction"];
+const ALL: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive", "paused", "inside", "ran", "steal", "throttled", "queued", "transaction"];
 const NO_FILTER = { thread: "", lock: "", method: "", services: false };
 const whole = (change: Partial<Scope> = {}): Scope => ({ recording: 0, from: 0, to: 12 * SECOND, filter: NO_FILTER, kinds: BLOCKED, within: [], ...change });
 const group = (scope: Scope, by: Aspect[], intervals = 1, limit = 100): Query => ({ ask: "group", scope, by, intervals, limit });
@@ -58,7 +58,7 @@ const QUERIES: [string, Query][] = [
   ["lanes", { ask: "lanes", scope: whole({ kinds: ALL }), first: 0, count: 50, pixels: 100 }],
   ["some lanes", { ask: "lanes", scope: whole({ kinds: ALL, from: 2 * SECOND, to: 3 * SECOND }), first: 2, count: 3, pixels: 1000 }],
   ["inside owners", group(whole({ kinds: ["inside"] }), ["owner-method", "inside", "how"])],
-  ["CPU time and off-CPU time of threads", group(whole({ kinds: ["ran", "stolen", "throttled", "queued"], from: 7 * SECOND + 5, to: 9 * SECOND }), ["contender-group", "kind", "time"], 7)],
+  ["CPU time and off-CPU time of threads", group(whole({ kinds: ["ran", "steal", "throttled", "queued"], from: 7 * SECOND + 5, to: 9 * SECOND }), ["contender-group", "kind", "time"], 7)],
   ["transactions", group(whole({ kinds: ["transaction"] }), ["lock-name", "time"], 60)],
   ["whole", { ask: "whole", recording: 0 }],
   ["whole of hostile names", { ask: "whole", recording: 1 }],

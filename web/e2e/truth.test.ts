@@ -19,7 +19,7 @@ const SECOND = 1e9;
 const BLOCKED: Kind[] = ["monitor", "juc"];
 /** The kinds of the breakdown of `report --json`: parks on conditions, too. */
 const ALL: Kind[] = ["monitor", "juc", "park"];
-const CONTEXT: Kind[] = ["alive", "wait", "park", "cpu", "ran", "stolen", "throttled", "queued"];
+const CONTEXT: Kind[] = ["alive", "wait", "park", "cpu", "ran", "steal", "throttled", "queued"];
 const NO_FILTER = { thread: "", lock: "", method: "", services: false };
 
 /** A recording, and how many rows a page keeps of it; 0 is as many as by default. */

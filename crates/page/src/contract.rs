@@ -50,10 +50,10 @@ pub enum Kind {
     Paused,
     /// A sample of a lock's owner while somebody was blocked on it.
     Inside,
-    /// Measured CPU time, without stolen time; the row's span is the interval.
+    /// Measured CPU time, without steal; the row's span is the interval.
     Ran,
     /// Time the hypervisor took, of the interval.
-    Stolen,
+    Steal,
     /// Time the quota held the thread back, of the interval.
     Throttled,
     /// Time ready and waiting for a CPU, of the interval.
@@ -75,7 +75,7 @@ impl Kind {
         Kind::Paused,
         Kind::Inside,
         Kind::Ran,
-        Kind::Stolen,
+        Kind::Steal,
         Kind::Throttled,
         Kind::Queued,
         Kind::Transaction,
@@ -91,7 +91,7 @@ pub enum How {
     /// Nothing to say.
     #[default]
     None,
-    /// The owner's own exit was recorded: thread and chain proven.
+    /// The owner's own exit was recorded: thread and chain are known exactly.
     Exit,
     /// The owner was seen to hold the lock; thread only.
     Seen,
@@ -99,8 +99,8 @@ pub enum How {
     Previous,
     /// Nobody: the lock was changing hands.
     HandOff,
-    /// Not provable from what was recorded.
-    Unproven,
+    /// The recording does not show it.
+    Unknown,
     /// Notified, or unparked.
     Notified,
     /// The time ran out.
@@ -127,7 +127,7 @@ impl How {
         How::Seen,
         How::Previous,
         How::HandOff,
-        How::Unproven,
+        How::Unknown,
         How::Notified,
         How::TimedOut,
         How::Interrupted,
@@ -459,6 +459,7 @@ pub struct Entry {
 /// A part of an entry during which one thread, or nobody known, held the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
 pub struct Slice {
     /// Begin.
     pub start: u64,
@@ -475,7 +476,7 @@ pub struct Slice {
     /// True where the owner's frame is only approximately known.
     pub approximate: bool,
     /// True where the owner was probably not running for most of it.
-    pub descheduled: bool,
+    pub no_cpu: bool,
 }
 
 /// What ids stand for.

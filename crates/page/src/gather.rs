@@ -450,7 +450,7 @@ impl ContentionSink for Rows {
             start: since(e.start),
             end: since(e.end),
             ran: e.totals.corrected_ns,
-            stolen: e.totals.steal_ns,
+            steal: e.totals.steal_ns,
             throttled: e.totals.throttled_ns,
             queued: e.totals.run_queue_ns,
         };
@@ -510,7 +510,7 @@ fn how(basis: Basis) -> How {
         Basis::Held | Basis::SeenAtEnter => How::Seen,
         Basis::PreviousOwner => How::Previous,
         Basis::HandOver | Basis::WakeUp => How::HandOff,
-        _ => How::Unproven,
+        _ => How::Unknown,
     }
 }
 

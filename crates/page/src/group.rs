@@ -311,7 +311,7 @@ impl<'a> Adding<'a> {
     /// True if the row has in each whole interval exactly the interval's length, and
     /// nothing else.
     fn may_span(&self, row: &Row) -> bool {
-        let plain = row.flags & (SUMMED | crate::table::APPROXIMATE | crate::table::DESCHEDULED) == 0;
+        let plain = row.flags & (SUMMED | crate::table::APPROXIMATE | crate::table::NO_CPU) == 0;
         plain && row.stopped == 0 && self.by.last() == Some(&Aspect::Time)
     }
 

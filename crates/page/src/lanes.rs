@@ -5,7 +5,7 @@ use crate::idle::Idle;
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::Selection;
-use crate::table::{Row, AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, UNFINISHED};
+use crate::table::{Row, AFTER_WAIT, APPROXIMATE, CONTINUES, NO_CPU, SUMMED, UNFINISHED};
 
 #[derive(Clone, Copy, Default)]
 struct ThreadTotals {
@@ -216,7 +216,7 @@ fn slice(row: &Row) -> Slice {
         how: row.how(),
         stopped: row.stopped,
         approximate: row.flags & APPROXIMATE != 0,
-        descheduled: row.flags & DESCHEDULED != 0,
+        no_cpu: row.flags & NO_CPU != 0,
     }
 }
 

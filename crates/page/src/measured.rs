@@ -2,7 +2,7 @@
 //! owners of locks were probably not running.
 
 use crate::contract::{How, Kind};
-use crate::table::{Row, RowSum, Table, DESCHEDULED};
+use crate::table::{Row, RowSum, Table, NO_CPU};
 use rustc_hash::FxHashMap;
 
 /// Part of a slice from which on its owner counts as not running.
@@ -13,24 +13,24 @@ const MOSTLY: f64 = 0.5;
 pub(crate) struct Interval {
     pub start: u64,
     pub end: u64,
-    /// CPU time without stolen time.
+    /// CPU time without steal.
     pub ran: u64,
-    pub stolen: u64,
+    pub steal: u64,
     pub throttled: u64,
     pub queued: u64,
 }
 
 impl Interval {
-    /// Stolen time and the larger of the other two: most kernels count what the
+    /// Steal and the larger of the other two: most kernels count what the
     /// quota held back as waiting for a CPU, too.
     fn off_cpu(&self) -> u64 {
-        self.stolen + self.throttled.max(self.queued)
+        self.steal + self.throttled.max(self.queued)
     }
 
     fn join(&mut self, next: &Interval) {
         self.end = self.end.max(next.end);
         self.ran += next.ran;
-        self.stolen += next.stolen;
+        self.steal += next.steal;
         self.throttled += next.throttled;
         self.queued += next.queued;
     }
@@ -91,7 +91,7 @@ impl Measured {
             for interval in self.threads.get(&thread).into_iter().flatten() {
                 let times = [
                     (Kind::Ran, interval.ran),
-                    (Kind::Stolen, interval.stolen),
+                    (Kind::Steal, interval.steal),
                     (Kind::Throttled, interval.throttled),
                     (Kind::Queued, interval.queued),
                 ];
@@ -112,7 +112,7 @@ impl Measured {
         for row in table.rows_mut() {
             let known = matches!(row.how(), How::Exit | How::Seen | How::Previous);
             if row.kind <= Kind::Juc as u8 && known && row.owner > 0 && self.off_cpu(row) >= row.span as f64 * MOSTLY {
-                row.flags |= DESCHEDULED;
+                row.flags |= NO_CPU;
             }
         }
     }
@@ -169,7 +169,7 @@ mod tests {
             table.add(std::iter::once(row));
         }
         measured.mark(&mut table);
-        let marked: Vec<bool> = table.rows().iter().map(|row| row.flags & DESCHEDULED != 0).collect();
+        let marked: Vec<bool> = table.rows().iter().map(|row| row.flags & NO_CPU != 0).collect();
         assert_eq!(marked, [false, true, false, false]);
     }
 

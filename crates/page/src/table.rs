@@ -24,7 +24,7 @@ pub const UNFINISHED: u8 = 8;
 /// The row stands for several entries.
 pub const SUMMED: u8 = 16;
 /// The owner was probably ready, but not running, for most of the slice.
-pub const DESCHEDULED: u8 = 32;
+pub const NO_CPU: u8 = 32;
 /// A sum by interval, thread, lock and kind.
 pub const TOTALS: u8 = 64;
 /// A sum by interval, lock, kind, call chains and owner.
@@ -361,7 +361,7 @@ impl Table {
 
 /// True for rows that say what the others are a part of.
 fn is_context(row: &Row) -> bool {
-    let kinds = [Kind::Alive, Kind::Paused, Kind::Ran, Kind::Stolen, Kind::Throttled, Kind::Queued];
+    let kinds = [Kind::Alive, Kind::Paused, Kind::Ran, Kind::Steal, Kind::Throttled, Kind::Queued];
     kinds.iter().any(|kind| *kind as u8 == row.kind)
 }
 

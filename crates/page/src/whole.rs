@@ -123,7 +123,7 @@ fn of_steal(steal: &StealReport, held_off: &HeldOff, names: &mut Names) -> Steal
         }),
         process: Ready {
             corrected: steal.process.corrected_ns,
-            stolen: steal.process.steal_ns,
+            steal: steal.process.steal_ns,
             throttled: steal.process.throttled_ns,
             queued: steal.process.run_queue_ns,
         },
@@ -152,10 +152,10 @@ fn by_name(locks: &[steal_report::HeldOff], held_off: &HeldOff, names: &mut Name
 }
 
 fn machine(totals: &steal_report::MachineTotals) -> Machine {
-    Machine { busy: totals.busy_ns, stolen: totals.steal_ns, idle: totals.idle_ns }
+    Machine { busy: totals.busy_ns, steal: totals.steal_ns, idle: totals.idle_ns }
 }
 
-/// `corrects`: stolen time is in the CPU times.
+/// `corrects`: steal is in the CPU times.
 fn of_window(window: &steal_report::Window, corrects: bool) -> StealWindow {
     let counted_twice = if corrects { window.steal_ns } else { 0 };
     StealWindow {
@@ -169,7 +169,7 @@ fn of_window(window: &steal_report::Window, corrects: bool) -> StealWindow {
         throttled: window.quota.throttled_ns,
         process: Ready {
             corrected: window.cpu_ns.saturating_sub(counted_twice),
-            stolen: window.steal_ns,
+            steal: window.steal_ns,
             throttled: window.throttled_ns,
             queued: window.run_queue_ns,
         },
@@ -188,7 +188,7 @@ fn transactions(kind: &steal_report::TransactionReport) -> Transactions {
         blocked: kind.blocked_ns,
         parked: kind.parked_ns,
         waited: kind.waited_ns,
-        stolen: kind.steal_ns,
+        steal: kind.steal_ns,
         throttled: kind.throttled_ns,
         queued: kind.run_queue_ns,
     }

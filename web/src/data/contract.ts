@@ -7,12 +7,12 @@ export type * from "./whole";
 /**
  * What a row of the recording's table is about.
  */
-export type Kind = "monitor" | "juc" | "wait" | "park" | "cpu" | "wall" | "alive" | "paused" | "inside" | "ran" | "stolen" | "throttled" | "queued" | "transaction";
+export type Kind = "monitor" | "juc" | "wait" | "park" | "cpu" | "wall" | "alive" | "paused" | "inside" | "ran" | "steal" | "throttled" | "queued" | "transaction";
 
 /**
  * How it is known who held the lock, how a wait ended, or what a sample saw.
  */
-export type How = "none" | "exit" | "seen" | "previous" | "hand-off" | "unproven" | "notified" | "timed-out" | "interrupted" | "spurious" | "unfinished" | "java" | "native" | "waiting";
+export type How = "none" | "exit" | "seen" | "previous" | "hand-off" | "unknown" | "notified" | "timed-out" | "interrupted" | "spurious" | "unfinished" | "java" | "native" | "waiting";
 
 /**
  * What rows are grouped by.
@@ -409,7 +409,7 @@ approximate: boolean,
 /**
  * True where the owner was probably not running for most of it.
  */
-descheduled: boolean, };
+noCpu: boolean, };
 
 /**
  * What ids stand for.
@@ -997,5 +997,5 @@ bytes: number,
  */
 of: number, };
 
-export const KINDS = ["monitor","juc","wait","park","cpu","wall","alive","paused","inside","ran","stolen","throttled","queued","transaction"] as const;
-export const HOWS = ["none","exit","seen","previous","hand-off","unproven","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;
+export const KINDS = ["monitor","juc","wait","park","cpu","wall","alive","paused","inside","ran","steal","throttled","queued","transaction"] as const;
+export const HOWS = ["none","exit","seen","previous","hand-off","unknown","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;

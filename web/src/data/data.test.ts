@@ -140,32 +140,32 @@ describe("states of threads", () => {
       [[0, kind("alive"), 0], 100],
       [[0, kind("cpu"), 0], 60],
       [[0, kind("ran"), 0], 40],
-      [[0, kind("stolen"), 0], 10],
+      [[0, kind("steal"), 0], 10],
       [[0, kind("throttled"), 0], 5],
       [[0, kind("queued"), 0], 50], // those 5 included
     ]);
     const time = states(blocked, context, 1, true, [], groups([]));
-    expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
+    expect([time.cpu[0], time.ran[0], time.steal[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
   it("off-CPU time is steal and the larger of the other two", () => {
     const rows = spentOf([groups([
-      [[3, kind("ran")], 60], [[3, kind("stolen")], 10], [[3, kind("throttled")], 5], [[3, kind("queued")], 30],
+      [[3, kind("ran")], 60], [[3, kind("steal")], 10], [[3, kind("throttled")], 5], [[3, kind("queued")], 30],
       [[4, kind("ran")], 90],
     ])]);
     expect(rows.map(({ value, offCpu, share }) => [value, offCpu, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
   });
   it("carriers of virtual threads are among the application's threads, in rows and over time", () => {
     const threads = groups([[[3, kind("ran")], 60], [[3, kind("queued")], 30]]);
-    const carriers = groups([[[3, kind("ran")], 6], [[5, kind("stolen")], 40], [[5, kind("ran")], 60]]);
-    expect(spentOf([threads, carriers]).map(({ value, ran, stolen, queued, share }) => [value, ran, stolen, queued, share])).toEqual([[5, 60, 40, 0, 0.4], [3, 66, 0, 30, 30 / 96]]);
+    const carriers = groups([[[3, kind("ran")], 6], [[5, kind("steal")], 40], [[5, kind("ran")], 60]]);
+    expect(spentOf([threads, carriers]).map(({ value, ran, steal, queued, share }) => [value, ran, steal, queued, share])).toEqual([[5, 60, 40, 0, 0.4], [3, 66, 0, 30, 30 / 96]]);
     expect(linesOver([groups([[[3, 0], 1]]), groups([[[3, 0], 2], [[3, 1], 4]])], 2)).toEqual(new Map([[3, [3, 4]]]));
   });
   it("the machine has as many CPUs as its time has seconds per second", () => {
-    const machine = { busy: 30e9, stolen: 1e9, idle: 8.9e9 };
+    const machine = { busy: 30e9, steal: 1e9, idle: 8.9e9 };
     expect(cpusOf({ machine, quota: null, coveredNs: 10e9 })).toEqual({ machine: 4, limit: null });
     const quota = { quota: 150e6, period: 100e6, periods: 1, throttledPeriods: 0, throttled: 0 };
     expect(cpusOf({ machine, quota, coveredNs: 10e9 }).limit).toBe(1.5);
-    expect(cpusOf({ machine: { busy: 0, stolen: 0, idle: 0 }, quota: { ...quota, quota: 0 }, coveredNs: 0 })).toEqual({ machine: null, limit: null });
+    expect(cpusOf({ machine: { busy: 0, steal: 0, idle: 0 }, quota: { ...quota, quota: 0 }, coveredNs: 0 })).toEqual({ machine: null, limit: null });
   });
   it("totals come with the path above them", () => {
     const found: [number[], number, number][] = [];

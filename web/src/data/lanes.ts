@@ -4,7 +4,7 @@ import { clippedTotal, NO_NAMES } from "./group";
 import { idleRows } from "./idle";
 import type { NameBook } from "./names";
 import { selection, selectionAsTotal, type Recording } from "./scope";
-import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, sumOf, UNFINISHED, type Table } from "./table";
+import { AFTER_WAIT, APPROXIMATE, CONTINUES, NO_CPU, SUMMED, sumOf, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
 /** The thread kinds from this on are of the JVM's own threads. */
@@ -207,6 +207,6 @@ function slice(table: Table, row: number) {
     how: HOWS[table.how[row]!] ?? "none",
     stopped: table.stopped[row]!,
     approximate: (table.flags[row]! & APPROXIMATE) !== 0,
-    descheduled: (table.flags[row]! & DESCHEDULED) !== 0,
+    noCpu: (table.flags[row]! & NO_CPU) !== 0,
   };
 }

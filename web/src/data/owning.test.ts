@@ -37,7 +37,7 @@ describe("parts of a lock's blocked time", () => {
     // As of `Transaction` in the demo: 66.9 s, 3.69 s of it in pauses.
     const found = partsOf(groups([
       [[LOCK, 0, how("hand-off")], 66_780, 3690],
-      [[LOCK, 0, how("unproven")], 20],
+      [[LOCK, 0, how("unknown")], 20],
       [[LOCK, REBUILD, how("exit")], 99],
       [[OTHER, 0, how("hand-off")], 500],
     ]), LOCK);
@@ -76,12 +76,12 @@ describe("parts of a lock's blocked time", () => {
 
 describe("what is known of owners", () => {
   it("hand-off, VM pauses, owners and unknown add up to the blocked time", () => {
-    const hows = groups([[[how("hand-off")], 700, 50], [[how("exit")], 200, 10], [[how("seen")], 40], [[how("unproven")], 60]]);
+    const hows = groups([[[how("hand-off")], 700, 50], [[how("exit")], 200, 10], [[how("seen")], 40], [[how("unknown")], 60]]);
     expect(knowledgeOf(hows)).toEqual({ total: 1000, paused: 60, handOff: 650, owned: 230, unknown: 60 });
   });
   it("the same of contentions in a range", () => {
     const slice = (start: number, span: number, name: How, owner = 0, stopped = 0) => ({ start, span, owner, chain: 0, how: name, stopped }) as Entry["slices"][number];
-    const contentions = [{ slices: [slice(0, 100, "hand-off", 0, 40), slice(100, 50, "exit", 3)] }, { slices: [slice(40, 60, "unproven")] }] as Entry[];
+    const contentions = [{ slices: [slice(0, 100, "hand-off", 0, 40), slice(100, 50, "exit", 3)] }, { slices: [slice(40, 60, "unknown")] }] as Entry[];
     expect(knowledgeIn(contentions, { from: 0, to: 200 })).toEqual({ total: 210, paused: 40, handOff: 60, owned: 50, unknown: 60 });
     expect(knowledgeIn(contentions, { from: 50, to: 125 })).toEqual({ total: 125, paused: 20, handOff: 30, owned: 25, unknown: 50 });
     expect(knowledgeIn(contentions, { from: 500, to: 600 }).total).toBe(0);

@@ -3,14 +3,14 @@ import { KINDS, type Groups, type Kind, type Steal } from "./contract";
 import { offCpuOf } from "./steal";
 
 /** Kinds of rows that the agent measures, interval by interval. */
-export const MEASURED: Kind[] = ["ran", "stolen", "throttled", "queued"];
+export const MEASURED: Kind[] = ["ran", "steal", "throttled", "queued"];
 /** Those in which a thread was ready to run, but off-CPU. */
-export const OFF_CPU: Kind[] = ["stolen", "throttled", "queued"];
+export const OFF_CPU: Kind[] = ["steal", "throttled", "queued"];
 
 export interface SpentRow {
   value: number;
   ran: number;
-  stolen: number;
+  steal: number;
   throttled: number;
   queued: number;
   /** Steal and the larger of the other two, which most kernels count twice. */
@@ -22,7 +22,7 @@ export interface SpentRow {
 /** CPUs of the machine, and how many of them the container's quota lets the process use; null where that is not known or not limited. */
 export function cpusOf({ machine, quota, coveredNs }: Pick<Steal, "machine" | "quota" | "coveredNs">): { machine: number | null; limit: number | null } {
   // Time runs on every CPU at once, whatever it does.
-  const cpus = coveredNs > 0 ? Math.round((machine.busy + machine.stolen + machine.idle) / coveredNs) : 0;
+  const cpus = coveredNs > 0 ? Math.round((machine.busy + machine.steal + machine.idle) / coveredNs) : 0;
   return { machine: cpus > 0 ? cpus : null, limit: quota && quota.quota > 0 && quota.period > 0 ? quota.quota / quota.period : null };
 }
 
@@ -33,10 +33,10 @@ export function spentOf(all: Groups[]): SpentRow[] {
     groups.value.forEach((number, at) => {
       const parent = groups.parent[at]!;
       const value = parent < 0 ? number : groups.value[parent]!;
-      const row = rows.get(value) ?? { value, ran: 0, stolen: 0, throttled: 0, queued: 0, offCpu: 0, share: 0 };
+      const row = rows.get(value) ?? { value, ran: 0, steal: 0, throttled: 0, queued: 0, offCpu: 0, share: 0 };
       rows.set(value, row);
       const kind = parent < 0 ? undefined : KINDS[number];
-      if (kind === "ran" || kind === "stolen" || kind === "throttled" || kind === "queued") row[kind] += groups.total[at]!;
+      if (kind === "ran" || kind === "steal" || kind === "throttled" || kind === "queued") row[kind] += groups.total[at]!;
     });
   }
   for (const row of rows.values()) {

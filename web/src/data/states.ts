@@ -8,7 +8,7 @@ import { MEASURED } from "./spent";
 export type State = Kind | "idle" | "virtual-ran" | "virtual-ready" | "virtual-blocked" | "virtual-waiting";
 
 /** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
-export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-ready", "virtual-ran", "virtual-blocked", "virtual-waiting"];
+export const STATES: State[] = ["monitor", "juc", "steal", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "idle", "virtual-ready", "virtual-ran", "virtual-blocked", "virtual-waiting"];
 
 /** The state of a row of a kind. */
 export function stateOf(kind: Kind, isIdle: boolean): State {
@@ -65,7 +65,7 @@ export function states(blocked: Groups, context: Groups, intervals: number, weig
   fit([time["virtual-blocked"], time["virtual-waiting"]], room);
   const measured = time.ran.some((ran) => ran > 0) || carried.ran.some((ran) => ran > 0);
   time["virtual-ran"] = measured ? carried.ran : sampled;
-  time["virtual-ready"] = carried.queued.map((queued, at) => queued + carried.throttled[at]! + carried.stolen[at]!);
+  time["virtual-ready"] = carried.queued.map((queued, at) => queued + carried.throttled[at]! + carried.steal[at]!);
   for (let at = 0; at < intervals; at++) {
     if (measured || !weighted) time.cpu[at] = 0;
     // Most kernels count what the quota held back as waiting for a CPU, too.
@@ -94,7 +94,7 @@ function carriedBy(carriers: Groups, intervals: number): Record<Kind, number[]> 
 export const AWAY = ["monitor", "juc", "wait", "park"] as const;
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */
-const SHARES: Kind[] = ["ran", "cpu", "stolen", "throttled", "queued"];
+const SHARES: Kind[] = ["ran", "cpu", "steal", "throttled", "queued"];
 
 /** Which part of the waits of a kind in a method is that of idle threads. */
 export function idlePartOf(idleWaits: IdleWaits[]): (method: string, kind: Kind) => number {

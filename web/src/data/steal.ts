@@ -18,9 +18,9 @@ export function stealIn(steal: Steal, range: Range | null): StealPart {
   const parts = steal.windows.map((window) => ({ window, part: partOf(window, range) })).filter(({ part }) => part > 0);
   const sum = (value: (window: Steal["windows"][number]) => number) => Math.round(parts.reduce((all, { window, part }) => all + part * value(window), 0));
   return {
-    machine: { busy: sum((one) => one.machine.busy), stolen: sum((one) => one.machine.stolen), idle: sum((one) => one.machine.idle) },
+    machine: { busy: sum((one) => one.machine.busy), steal: sum((one) => one.machine.steal), idle: sum((one) => one.machine.idle) },
     quota: steal.quota && { ...steal.quota, periods: sum((one) => one.periods), throttledPeriods: sum((one) => one.throttledPeriods), throttled: sum((one) => one.throttled) },
-    process: { corrected: sum((one) => one.process.corrected), stolen: sum((one) => one.process.stolen), throttled: sum((one) => one.process.throttled), queued: sum((one) => one.process.queued) },
+    process: { corrected: sum((one) => one.process.corrected), steal: sum((one) => one.process.steal), throttled: sum((one) => one.process.throttled), queued: sum((one) => one.process.queued) },
     intervals: parts.reduce((all, { window }) => all + window.intervals, 0),
     refinedIntervals: parts.reduce((all, { window }) => all + window.refined, 0),
     coveredNs: sum((one) => one.to - one.from),
@@ -40,6 +40,6 @@ function partOf({ from, to }: Range, range: Range): number {
 }
 
 /** Time in which threads were ready to run, but had no CPU: steal, and the larger of the other two, which most kernels count twice. */
-export function offCpuOf({ stolen, throttled, queued }: Omit<Ready, "corrected">): number {
-  return stolen + Math.max(throttled, queued);
+export function offCpuOf({ steal, throttled, queued }: Omit<Ready, "corrected">): number {
+  return steal + Math.max(throttled, queued);
 }

@@ -7,7 +7,7 @@ export const APPROXIMATE = 2;
 export const AFTER_WAIT = 4;
 export const UNFINISHED = 8;
 export const SUMMED = 16;
-export const DESCHEDULED = 32;
+export const NO_CPU = 32;
 export const TOTALS = 64;
 export const STACKS = 128;
 

@@ -237,7 +237,7 @@ threadLifeUse: number, };
 export type Steal = { 
 /**
  * `left out`, `included` or `unknown`: whether this kernel's thread times
- * contain stolen time. Only where they do is it subtracted.
+ * contain steal. Only where they do is it subtracted.
  */
 accounting: string, 
 /**
@@ -249,7 +249,7 @@ intervals: number,
  */
 coveredNs: number, 
 /**
- * Intervals whose stolen time was divided CPU by CPU.
+ * Intervals whose steal was divided CPU by CPU.
  */
 refinedIntervals: number, 
 /**
@@ -294,9 +294,9 @@ export type Machine = {
  */
 busy: number, 
 /**
- * Stolen time.
+ * Steal.
  */
-stolen: number, 
+steal: number, 
 /**
  * Idle time.
  */
@@ -332,13 +332,13 @@ throttled: number, };
  */
 export type Ready = { 
 /**
- * CPU time without stolen time.
+ * CPU time without steal.
  */
 corrected: number, 
 /**
- * Stolen time.
+ * Steal.
  */
-stolen: number, 
+steal: number, 
 /**
  * Time held back by the quota.
  */
@@ -365,7 +365,7 @@ to: number,
  */
 intervals: number, 
 /**
- * Those whose stolen time was divided CPU by CPU.
+ * Those whose steal was divided CPU by CPU.
  */
 refined: number, 
 /**
@@ -418,7 +418,7 @@ wall: Spread,
  */
 offCpu: Spread, 
 /**
- * CPU time without stolen time, of all together.
+ * CPU time without steal, of all together.
  */
 corrected: number, 
 /**
@@ -434,9 +434,9 @@ parked: number,
  */
 waited: number, 
 /**
- * Stolen time.
+ * Steal.
  */
-stolen: number, 
+steal: number, 
 /**
  * Time held back by the quota.
  */

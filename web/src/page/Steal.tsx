@@ -65,7 +65,7 @@ function Facts({ steal }: { steal: Taken }) {
   const whole = useDuration();
   const range = useChosen();
   const { machine, process, quota, intervals, refinedIntervals, coveredNs } = stealIn(steal, range);
-  const share = machine.stolen / Math.max(1, machine.busy + machine.stolen);
+  const share = machine.steal / Math.max(1, machine.busy + machine.steal);
   const accounting: Record<string, string> = {
     "left out": "The times on CPU contain no steal: this kernel leaves it out.",
     included: "The times on CPU contain no steal: this kernel includes it, and Headway subtracted it.",
@@ -76,7 +76,7 @@ function Facts({ steal }: { steal: Taken }) {
       <Shortage offCpu={offCpuOf(process)} ran={process.corrected} length={range ? range.to - range.from : whole} />
       <dl>
         <Fact name="CPUs" value={cpusText(steal)} />
-        <Fact name="steal" value={`process ${duration(process.stolen)}, machine ${duration(machine.stolen)} (${percent(share)} of the time in which the machine had work)`} />
+        <Fact name="steal" value={`process ${duration(process.steal)}, machine ${duration(machine.steal)} (${percent(share)} of the time in which the machine had work)`} />
         <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
         <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not reported by this kernel"} />
         <Fact name="measured" value={`${times(intervals, "interval")} over ${duration(coveredNs)}${refinedIntervals > 0 ? `; in ${count(refinedIntervals)} steal was divided CPU by CPU` : ""}`} />
@@ -140,7 +140,7 @@ function OverTime({ steal }: { steal: Taken }) {
         ))}
         <span class="hint push">{cpusText(steal)}</span>
       </div>
-      <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={made.edges} series={series} stacked whole height={170}
+      <Plot label="Threads on CPU, steal, throttled and waiting for a CPU over time. Drag to choose a time range." times={made.edges} series={series} stacked whole height={170}
         range={null} onBrush={(range) => show({ range })} format={(value) => value.toFixed(0)} />
     </section>
   );
@@ -161,7 +161,7 @@ function ofApplication(threads: Groups, carriers: Groups): Groups[] {
   return view.value.services ? [threads] : [threads, carriers];
 }
 
-const ORDER: Kind[] = ["stolen", "throttled", "queued", "ran"];
+const ORDER: Kind[] = ["steal", "throttled", "queued", "ran"];
 
 interface Row extends SpentRow {
   name: string;
@@ -189,7 +189,7 @@ function Threads() {
       cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, "") })}>{row.name}</a> },
     { id: "line", title: "no CPU, over time", why: "Time ready to run, but without a CPU, over the range", width: "130px", narrow: "110px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={NO_STATE} label={`Time of ${row.name} without a CPU, over time`} width={narrow.value ? 98 : 118} /> },
     time("ran", "on CPU", "CPU time without steal"),
-    time("stolen", "steal", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
+    time("steal", "steal", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
     { id: "offCpu", title: "no CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but had no CPU", width: "100px", narrow: "78px", value: (row) => row.offCpu,
@@ -214,7 +214,7 @@ function Threads() {
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
             {leftOut > 0 && `; ${count(leftOut)} with less time not shown`}
-            <button type="button" class="small push" title="Download as CSV" onClick={() => save("steal.csv", "text/csv", csv([["name", "cpu_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_ns", "off_cpu_share"], ...rows.map((row) => [row.name, row.ran, row.stolen, row.throttled, row.queued, row.offCpu, row.share])]))}>CSV</button>
+            <button type="button" class="small push" title="Download as CSV" onClick={() => save("steal.csv", "text/csv", csv([["name", "cpu_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_ns", "off_cpu_share"], ...rows.map((row) => [row.name, row.ran, row.steal, row.throttled, row.queued, row.offCpu, row.share])]))}>CSV</button>
           </p>
         </>
       )}
@@ -222,7 +222,7 @@ function Threads() {
   );
 }
 
-function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why: string): Column<Row, ColumnOf<"spent">> {
+function time(id: "ran" | "steal" | "throttled" | "queued", title: string, why: string): Column<Row, ColumnOf<"spent">> {
   return { id, title, why, width: "100px", narrow: "80px", value: (row) => row[id], cell: (row) => <span class="number">{duration(row[id])}</span> };
 }
 

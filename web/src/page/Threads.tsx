@@ -388,7 +388,7 @@ function Detail({ entry, names, lanes }: { entry: Entry; names: NameBook; lanes:
   );
 }
 
-/** A contention of the holder during the slice. */
+/** A contention of the owner during the slice. */
 function blockedAt(lanes: Lane[], names: NameBook, slice: Slice): EntryKey | undefined {
   const lane = lanes.find((one) => one.thread === slice.owner);
   if (!lane) return undefined;
@@ -428,7 +428,7 @@ function Slices({ entry, names }: { entry: Entry; names: NameBook }) {
                 {HOW_WORDS[slice.how]}
                 {slice.stopped > 0 && `; whole VM stopped for ${duration(slice.stopped)} of it`}
                 {slice.approximate && "; its innermost method is approximate"}
-                {slice.descheduled && "; the owner probably had no CPU: it could run, but did not"}
+                {slice.noCpu && "; the owner probably had no CPU: it could run, but did not"}
               </td>
             </tr>
           ))}

@@ -73,7 +73,7 @@ function columnsOf(lines: Map<string, number[]>): Column<TransactionRow, Id>[] {
     number("blocked", "blocked", "Time blocked acquiring monitors and j.u.c. locks, of all", (row) => row.blocked),
     number("parked", "parked", "Time parked for anything else, of all", (row) => row.parked),
     number("waited", "waited", "Time in Object.wait, of all", (row) => row.waited),
-    number("stolen", "steal", "Time in which the hypervisor ran another virtual machine, of all", (row) => row.stolen),
+    number("steal", "steal", "Time in which the hypervisor ran another virtual machine, of all", (row) => row.steal),
     number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
     number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
     number("offCpu", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => offCpuOf(row) / Math.max(1, row.wall.total), percent, "58px"),
@@ -84,7 +84,7 @@ function columnsOf(lines: Map<string, number[]>): Column<TransactionRow, Id>[] {
 function tableOf(rows: TransactionRow[]): (string | number)[][] {
   const head = ["transaction", "count", "p50_ns", "p90_ns", "p99_ns", "max_ns", "wall_ns", "cpu_ns", "blocked_ns", "parked_ns", "waited_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_p99_ns", "not_ended"];
   const lines = rows.map((row) => [
-    row.name, row.count, row.wall.p50, row.wall.p90, row.wall.p99, row.wall.max, row.wall.total, row.corrected, row.blocked, row.parked, row.waited, row.stolen, row.throttled, row.queued, row.offCpu.p99, row.notEnded,
+    row.name, row.count, row.wall.p50, row.wall.p90, row.wall.p99, row.wall.max, row.wall.total, row.corrected, row.blocked, row.parked, row.waited, row.steal, row.throttled, row.queued, row.offCpu.p99, row.notEnded,
   ]);
   return [head, ...lines];
 }

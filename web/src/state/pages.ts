@@ -35,8 +35,8 @@ export const COLUMNS = {
   methods: ["text", "self", "total"],
   statistics: ["name", "method", "thread", "line", "times", "now", "peak", "threadTime", "realTime", "averagePark", "averageHold", "realUse", "threadUse", "realLifeUse", "threadLifeUse"],
   waits: ["name", "line", "count", "total", "average", "max", "threads", "ended"],
-  spent: ["name", "line", "ran", "stolen", "throttled", "queued", "offCpu", "share"],
-  transactions: ["name", "line", "count", "p50", "p99", "max", "wall", "cpu", "blocked", "parked", "waited", "stolen", "throttled", "queued", "offCpu", "offCpu99"],
+  spent: ["name", "line", "ran", "steal", "throttled", "queued", "offCpu", "share"],
+  transactions: ["name", "line", "count", "p50", "p99", "max", "wall", "cpu", "blocked", "parked", "waited", "steal", "throttled", "queued", "offCpu", "offCpu99"],
   changes: ["name", "before", "after", "size", "factor", "noise", "verdict"],
 } as const;
 /** A column of a table: that of *Locks*, the calling context tree, ... */

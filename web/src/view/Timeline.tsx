@@ -21,7 +21,7 @@ const MOST_METHODS = 1000;
 const BLOCKED: State[] = ["monitor", "juc", "virtual-blocked"];
 const CONTENTION: Kind[] = ["monitor", "juc"];
 const WAITS: Kind[] = ["wait", "park"];
-const CONTEXT: Kind[] = ["alive", ...WAITS, "cpu", "ran", "stolen", "throttled", "queued"];
+const CONTEXT: Kind[] = ["alive", ...WAITS, "cpu", "ran", "steal", "throttled", "queued"];
 
 /** Time of each state, by interval. */
 interface Shown {

@@ -80,7 +80,7 @@ describe("the colours of states", () => {
     expect(colours(fillOf("lock", has("monitor", "juc")))).toEqual(["monitor", "juc"]);
     expect(colours(fillOf("wait-permit", has("wait", "park")))).toEqual(["wait", "park"]);
     expect(colours(fillOf("pause", []))).toEqual(["paused"]);
-    expect(fillOf("no-cpu", [], [["run queue", 75, false], ["steal", 25, false]])).toBe(`linear-gradient(90deg, ${COLOURS.queued} 0% 75%, ${COLOURS.stolen} 75% 100%)`);
+    expect(fillOf("no-cpu", [], [["run queue", 75, false], ["steal", 25, false]])).toBe(`linear-gradient(90deg, ${COLOURS.queued} 0% 75%, ${COLOURS.steal} 75% 100%)`);
     for (const kinds of [has("wait"), has("wait", "park")]) {
       const waits = ["wait-thread", "wait-permit", "wait-time"].map((part) => fillOf(part, kinds));
       expect(new Set(waits).size).toBe(waits.length);

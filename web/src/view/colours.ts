@@ -15,7 +15,7 @@ export const COLOURS: Record<Kind, string> = {
   paused: "#7a4b2a",
   inside: "#3d4450",
   ran: "#009e73",
-  stolen: "#a6206a",
+  steal: "#a6206a",
   throttled: "#e69f00",
   queued: "#f0e442",
   transaction: "#9d86e0",
@@ -48,14 +48,14 @@ const MIXED_PARTS: Record<string, [Kind, Kind, degrees: number]> = {
 };
 
 /** Entries of the part "ready, no CPU" that are not run-queue wait. */
-const NO_CPU: Record<string, Kind> = { throttled: "throttled", steal: "stolen" };
+const NO_CPU: Kind[] = ["throttled", "steal"];
 
 /** The states of that part side by side, each as wide as its time. */
 function noCpuFill({ ns, entries }: LedgerPart): string {
   let from = 0;
   const stops = entries.map(([words, time]) => {
     const to = from + (100 * time) / Math.max(1, ns);
-    const stop = `${COLOURS[NO_CPU[words] ?? "queued"]} ${from}% ${to}%`;
+    const stop = `${COLOURS[NO_CPU.find((kind) => kind === words) ?? "queued"]} ${from}% ${to}%`;
     from = to;
     return stop;
   });

@@ -162,13 +162,13 @@ pub struct Blocker {
 #[serde(rename_all = "camelCase")]
 pub struct Steal {
     /// `left out`, `included` or `unknown`: whether this kernel's thread times
-    /// contain stolen time. Only where they do is it subtracted.
+    /// contain steal. Only where they do is it subtracted.
     pub accounting: String,
     /// Intervals measured.
     pub intervals: u64,
     /// Time covered by them.
     pub covered_ns: u64,
-    /// Intervals whose stolen time was divided CPU by CPU.
+    /// Intervals whose steal was divided CPU by CPU.
     pub refined_intervals: u64,
     /// False if the kernel does not say how long threads wait for a CPU.
     pub run_queue_known: bool,
@@ -199,7 +199,7 @@ pub struct StealWindow {
     pub to: u64,
     /// How many intervals.
     pub intervals: u64,
-    /// Those whose stolen time was divided CPU by CPU.
+    /// Those whose steal was divided CPU by CPU.
     pub refined: u64,
     /// The machine, all processes together.
     pub machine: Machine,
@@ -219,8 +219,8 @@ pub struct StealWindow {
 pub struct Machine {
     /// Time spent running something.
     pub busy: u64,
-    /// Stolen time.
-    pub stolen: u64,
+    /// Steal.
+    pub steal: u64,
     /// Idle time.
     pub idle: u64,
 }
@@ -247,10 +247,10 @@ pub struct Quota {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "camelCase")]
 pub struct Ready {
-    /// CPU time without stolen time.
+    /// CPU time without steal.
     pub corrected: u64,
-    /// Stolen time.
-    pub stolen: u64,
+    /// Steal.
+    pub steal: u64,
     /// Time held back by the quota.
     pub throttled: u64,
     /// Time ready and waiting for a CPU.
@@ -274,7 +274,7 @@ pub struct Transactions {
     pub wall: Spread,
     /// How long each was runnable, but off-CPU.
     pub off_cpu: Spread,
-    /// CPU time without stolen time, of all together.
+    /// CPU time without steal, of all together.
     pub corrected: u64,
     /// Time blocked acquiring monitors and locks of `java.util.concurrent`.
     pub blocked: u64,
@@ -282,8 +282,8 @@ pub struct Transactions {
     pub parked: u64,
     /// Time in `Object.wait`.
     pub waited: u64,
-    /// Stolen time.
-    pub stolen: u64,
+    /// Steal.
+    pub steal: u64,
     /// Time held back by the quota.
     pub throttled: u64,
     /// Time waiting for a CPU.
