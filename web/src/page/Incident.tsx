@@ -10,6 +10,7 @@ import { isLockFirst, waitsMost } from "../data/waits";
 import { ALL_STACKS, isFiltered, NO_FILTER, type Step, type View } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useNoCpu, useSource } from "../state/asking";
 import { insideOwners, waitsIn } from "../state/leading";
+import { factsOf } from "../state/opened";
 import { WHOLE } from "../state/pages";
 import { address, problems, show, view } from "../state/view";
 import { split } from "../text/frames";
@@ -62,7 +63,7 @@ function Otherwise() {
           <Sentence text={facts.verdict} links={facts.links} />
           <MoreOnCpus facts={facts} />
         </p>
-        <p class="hint">What follows{waitsMost(facts) && " after the waits"} is about locks: threads were blocked on locks for {duration(facts.blockedNs)} in the whole recording.</p>
+        {facts.blockedNs > 0 && <p class="hint">What follows{waitsMost(facts) && " after the waits"} is about locks: threads were blocked on locks for {duration(facts.blockedNs)} in the whole recording.</p>}
       </section>
       {waitsMost(facts) && <Waits facts={facts} />}
     </>
@@ -97,7 +98,7 @@ function Phases() {
   const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
   const phases = useMemo(() => (answers ? incidentsOf(answers[0].whole.pressure, names, whole, MOST_PHASES) : []), [answers]);
   useOpening(answers ? worstOf(phases) : undefined);
-  if (!answers) return null;
+  if (!answers || (phases.length === 0 && factsOf(view.value.recording)?.blockedNs === 0)) return null;
   const chosen = ({ range, lock }: Phase) => view.value.range?.from === range.from && view.value.range.to === range.to && view.value.lock === `=${lock}`;
   return (
     <section class="card phases" aria-label="Phases">

@@ -57,6 +57,13 @@ export function ParkStatistics() {
 
 type Id = ColumnOf<"statistics">;
 
+const IDLE = ". “idle”: the thread waited for work in its pool";
+
+/** The mark of idle threads, in the column of threads, or of methods where a narrow window has none of threads. */
+function idleMark({ idle }: Blocker): string {
+  return idle ? "idle: " : "";
+}
+
 function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocker, Id>[] {
   const text = (id: Id, title: string, why: string, width: string, small: string | null, value: (row: Blocker) => string): Column<Blocker, Id> => ({
     id, title, why, width, narrow: small, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
@@ -69,8 +76,9 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)", narrow: "minmax(110px, 2fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
-    text("method", "in", "Where the first park that was measured was: the innermost method of the application; its call stack is below the table", "minmax(110px, 2fr)", "minmax(80px, 1fr)", (row) => methodOf(row, names)),
-    text("thread", "thread", "The thread whose park was measured first; its call stack is below the table. “idle”: it waited for work in its pool", "minmax(70px, 0.8fr)", null, (row) => (row.idle ? "idle: " : "") + names.threadText(row.thread)),
+    text("method", "in", "Where the first park that was measured was: the innermost method of the application; its call stack is below the table" + (narrow.value ? IDLE : ""), "minmax(110px, 2fr)", "minmax(80px, 1.4fr)",
+      (row) => (narrow.value ? idleMark(row) : "") + methodOf(row, names)),
+    text("thread", "thread", `The thread whose park was measured first; its call stack is below the table${IDLE}`, "minmax(70px, 0.8fr)", null, (row) => idleMark(row) + names.threadText(row.thread)),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", narrow: null, value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
     number("times", "62px", "52px", count),

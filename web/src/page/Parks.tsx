@@ -1,13 +1,15 @@
 import { useMemo } from "preact/hooks";
-import { HOWS, type Groups, type Kind } from "../data/contract";
+import { HOWS, KINDS, type Groups, type How, type Kind } from "../data/contract";
 import { addUp } from "../data/states";
 import { hasOnlyMonitorWaits } from "../data/waits";
 import { grouping, overTime, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { narrow } from "../state/narrow";
+import { factsOf } from "../state/opened";
 import { WAITS, type ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, times } from "../text/units";
+import { HOW_WORDS } from "../text/words";
 import { Chain } from "../view/Chain";
 import { COLOURS } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
@@ -19,11 +21,14 @@ import { ParkStatistics } from "./ParkStatistics";
 const INTERVALS = 60;
 const MOST = 1000;
 
+/** How a wait ends. Of a contention it is recorded how its owner is known. */
+const ENDS: How[] = ["notified", "timed-out", "interrupted", "spurious", "unfinished"];
+
 type Waiting = Exclude<(typeof WAITS)[number], "statistics">;
 
-const MODES: Record<Waiting, [title: string, kinds: Kind[], empty: string]> = {
-  park: ["parks", ["park", "juc"], "No thread parked in this range and filter. Record with -e park (or -e lock) to fill this table."],
-  wait: ["Object.wait", ["wait"], "No thread was in Object.wait in this range and filter. Record with -e monitor (or -e lock) to fill this table."],
+const MODES: Record<Waiting, [title: string, kinds: Kind[], empty: string, event: string]> = {
+  park: ["parks", ["park", "juc"], "No thread parked", "park"],
+  wait: ["Object.wait", ["wait"], "No thread was in Object.wait", "monitor"],
 };
 
 interface Blocker {
@@ -61,7 +66,9 @@ export function Parks() {
 function Waits({ mode }: { mode: Waiting }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const [, kinds, empty] = MODES[mode];
+  const { recording, services } = view.value;
+  const [, kinds, empty, event] = MODES[mode];
+  const isRecorded = kinds.some((kind) => (factsOf(recording)?.entries[KINDS.indexOf(kind)] ?? 0) > 0);
   const scope = scopeOf(view.value, whole, kinds);
   const { made, query } = overTime(scope, ["lock"], MOST, INTERVALS);
   const answers = useAnswers(grouping(scope, ["lock", "how"], MOST), grouping(scope, ["lock", "contender-thread"], MOST), query);
@@ -76,10 +83,10 @@ function Waits({ mode }: { mode: Waiting }) {
     { id: "average", title: "average", why: "Thread time divided by times", width: "90px", narrow: "72px", value: (row) => row.total / row.count, cell: (row) => <span class="number">{duration(row.total / row.count)}</span> },
     { id: "max", title: "longest", why: "The longest single wait", width: "90px", narrow: "72px", value: (row) => row.max, cell: (row) => <span class="number">{duration(row.max)}</span> },
     { id: "threads", title: "threads", why: "Different threads that waited on it", width: "70px", narrow: "66px", value: (row) => row.threads, cell: (row) => <span class="number">{count(row.threads)}</span> },
-    { id: "ended", title: "how it ended", why: "How the waits came to their end", width: "minmax(190px, 0.5fr)", narrow: "minmax(100px, 0.8fr)", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
+    { id: "ended", title: "how it ended", why: "How the waits ended; not shown for locks", width: "minmax(190px, 0.5fr)", narrow: "minmax(100px, 0.8fr)", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
   ];
   if (!rows) return <p aria-busy="true">…</p>;
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  if (rows.length === 0) return <p class="empty">{empty} in this range and filter{isRecorded ? (services ? "" : "; check “JVM threads” to include the JVM's own threads") : `. Record with -e ${event} (or -e lock) to fill this table`}.</p>;
   return (
     <>
       <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(rows.find((row) => row.name === picked)?.lock)}
@@ -123,8 +130,8 @@ function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, intervals: 
       found.set(value, { lock: value, name: name(value), total: byHow.total[at]!, count: byHow.entries[at]!, max: byHow.max[at]!, threads: 0, ended: "", line: new Array<number>(intervals).fill(0) });
     } else {
       const lock = byHow.value[parent]!;
-      const how = HOWS[value] ?? "none";
-      if (how !== "none") ends.set(lock, [...(ends.get(lock) ?? []), `${count(byHow.entries[at]!)} ${how}`]);
+      const how = HOWS[value]!;
+      if (ENDS.includes(how)) ends.set(lock, [...(ends.get(lock) ?? []), `${count(byHow.entries[at]!)} ${HOW_WORDS[how]}`]);
     }
   });
   byThread.parent.forEach((parent) => {

@@ -66,6 +66,7 @@ export function Threads() {
   const all = [...lanes, ...extra];
   if (all.length === 0) return <p class="empty card">No thread did anything recorded in this range and filter.</p>;
   const colours = STATE_COLOURS[theme.value];
+  const isBlocked = all.some((lane) => lane.blockedNs > 0);
   const summed = all.some((lane) => lane.longest.includes(ONLY_SUMS));
   return (
     <>
@@ -88,7 +89,7 @@ export function Threads() {
             </span>
           )}
           <span class="hint push" title="Threads of the JVM are shown if they were blocked on a lock. “JVM threads” above shows their waits, too">
-            {lanes.length === MOST ? `the ${MOST} most blocked of ${times(threads, "application thread")}` : `${threadsText(threads, lanes.map(({ thread }) => names.thread(thread)))}, most blocked first`}
+            {lanes.length === MOST ? `the ${MOST} most blocked of ${times(threads, "application thread")}` : `${threadsText(threads, lanes.map(({ thread }) => names.thread(thread)))}${isBlocked ? ", most blocked first" : ""}`}
           </span>
         </div>
         <Chosen lanes={all} names={names} />
@@ -96,7 +97,7 @@ export function Threads() {
       </section>
       {entry && <Detail entry={entry} names={names} lanes={all} />}
       {!entry && wanted && picked && <p class="card problem" role="alert">There is no single bar “{STATE_WORDS[wanted.kind]}” of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
-      {!entry && !wanted && <Hint />}
+      {!entry && !wanted && <Hint isBlocked={isBlocked} />}
     </>
   );
 }
@@ -120,8 +121,8 @@ export function mainOwner(entry: Entry): Slice | undefined {
   return [...entry.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
 }
 
-function Hint() {
-  return <p class="hint">Each row is a thread. In the tallest bars, the thread was blocked on a lock: click one to see which thread owned the lock, what both did, and an arrow to the owner. The arrow keys step through the bars of a row. Click a name to see the flame graph of the thread. To see several threads in one flame graph, check their boxes, or click their rows with Shift.</p>;
+function Hint({ isBlocked }: { isBlocked: boolean }) {
+  return <p class="hint">Each row is a thread. {isBlocked && "In the tallest bars, the thread was blocked on a lock: click one to see which thread owned the lock, what both did, and an arrow to the owner. The arrow keys step through the bars of a row. "}Click a name to see the flame graph of the thread. To see several threads in one flame graph, check their boxes, or click their rows with Shift.</p>;
 }
 
 /** Leads to the flame graph of the threads that are chosen. */
@@ -214,7 +215,7 @@ function LaneName({ thread, text, blockedNs }: { thread: string; text: string; b
   const href = address({ ...ALL_STACKS, page: "profile", thread: `=${thread}`, contention: null, mode: blockedNs > 0 ? "blocked" : "" });
   return (
     <a class="cut lanename quiet" style={{ width: `${NAME_WIDTH - BOX_WIDTH}px` }} href={href} title={`${text}: blocked ${duration(blockedNs)}. Show the flame graph of this thread`}>
-      {text}
+      <bdi dir="ltr">{text}</bdi>
     </a>
   );
 }
