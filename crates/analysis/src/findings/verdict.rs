@@ -50,14 +50,16 @@ pub(super) fn verdict(report: &Report) -> String {
     }
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
-        // Where most of them are virtual threads, not all of their time is known.
-        let is_part = first.share.is_some() || !(is_lock_or_wait(first.kind) || first.kind == FindingKind::Phase);
+        // Where most of them are virtual threads, not all of their time is known. Idle threads lack a CPU, too, when
+        // they wake up: that may be more than all active time.
+        let is_known = first.share.is_some() || !(is_lock_or_wait(first.kind) || first.kind == FindingKind::Phase);
+        let is_part = is_known && first.cost_ns <= active;
         let amount = match is_part {
             true => format!(
                 "{} of the active thread time ({} of {})",
                 percent(part(first.cost_ns)),
                 DurationNs(first.cost_ns),
-                DurationNs(active.max(first.cost_ns)),
+                DurationNs(active),
             ),
             false => DurationNs(first.cost_ns).to_string(),
         };
@@ -372,6 +374,18 @@ mod tests {
         let hint = " To see in which methods they ran, record with `-e lock,steal,cpu`.";
         assert!(said("monitor,park,steal").ends_with(hint), "{}", said("monitor,park,steal"));
         assert!(said("monitor,park,steal,cpu").ends_with("waiting for a CPU."), "{}", said("monitor,park,steal,cpu"));
+    }
+
+    #[test]
+    fn more_than_the_active_thread_time_is_no_part_of_it() {
+        let said = |cost_ns: u64| {
+            let lack = Finding { kind: FindingKind::Environment, cost_ns, ..Finding::default() };
+            let ledger = Ledger { total_ns: 100, ..Ledger::default() };
+            verdict(&Report { findings: vec![lack], ledger, ..Report::default() })
+        };
+        assert!(said(100).contains("100 % of the active thread time (100 ns of 100 ns)"), "{}", said(100));
+        assert!(said(240).contains("spent 240 ns waiting"), "{}", said(240));
+        assert!(!said(240).contains('%'), "{}", said(240));
     }
 
     /// A second of ten threads: so many percent of it blocked on a lock, `asleep` off the CPU; and samples of 10 ms each.
