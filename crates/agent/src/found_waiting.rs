@@ -1,14 +1,16 @@
 //! Platform threads that are in `Object.wait` already when a recording begins: their waits begin with the recording.
-//! JVMTI says that they wait and where, but not on which object; that is known when the wait ends.
+//! JVMTI says that they wait, where and whether with a timeout, but not with which one, nor on which object; that object
+//! is known when the wait ends.
 
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::monitor;
-use crate::state::{Begun, IN_OBJECT_WAIT};
+use crate::state::{Begun, IN_OBJECT_WAIT, WITH_TIMEOUT};
 use crate::threads::Slot;
 use headway_hotspot::thread;
-use headway_model::TimeNs;
+use headway_model::event::UNKNOWN_TIMEOUT;
+use headway_model::{DurationNs, TimeNs};
 
 /// A thread that was in `Object.wait`.
 #[derive(Clone, Copy)]
@@ -24,8 +26,16 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, thread: Ref, s
     }
     let chain = agent.chains.of_other(agent, jni, slot, thread);
     let start = clock::now();
-    slot.wait.begin(Begun { start, chain, ..Begun::default() });
+    slot.wait.begin(Begun { start, chain, argument: timeout_of(state).0, ..Begun::default() });
     Some(Waiting { slot, start })
+}
+
+/// What the JVMTI state of a thread in `Object.wait` says of its timeout.
+fn timeout_of(state: i32) -> DurationNs {
+    match state & WITH_TIMEOUT {
+        0 => DurationNs::ZERO,
+        _ => UNKNOWN_TIMEOUT,
+    }
 }
 
 /// Reports those that still wait: the recording is under way, and the end of such a wait is seen from now on. Of one that
@@ -47,4 +57,16 @@ pub fn report(agent: &Agent, found: Vec<Waiting>) {
 fn is_blocked(agent: &Agent, slot: &Slot) -> bool {
     let known = agent.hotspot.known();
     known.is_some_and(|known| thread::is_blocked(&known.layout, &known.memory, slot.vm_thread()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_under_way_has_a_timeout_where_its_state_says_so() {
+        // Alive, waiting, in `Object.wait`: indefinitely, and with a timeout.
+        assert_eq!(timeout_of(0x1 | 0x80 | 0x10 | IN_OBJECT_WAIT), DurationNs::ZERO);
+        assert_eq!(timeout_of(0x1 | 0x80 | 0x20 | IN_OBJECT_WAIT), UNKNOWN_TIMEOUT);
+    }
 }

@@ -284,6 +284,7 @@ pub fn limit_to_word(limit: ParkLimit) -> u64 {
         ParkLimit::None => 0,
         ParkLimit::For(duration) => 1 << LIMIT_KIND_SHIFT | duration.0.min(LIMIT_VALUE),
         ParkLimit::UntilEpochMs(ms) => 2 << LIMIT_KIND_SHIFT | ms.min(LIMIT_VALUE),
+        ParkLimit::Unknown => 3 << LIMIT_KIND_SHIFT,
     }
 }
 
@@ -292,6 +293,7 @@ pub fn limit_of_word(word: u64) -> ParkLimit {
     match word >> LIMIT_KIND_SHIFT {
         1 => ParkLimit::For(DurationNs(word & LIMIT_VALUE)),
         2 => ParkLimit::UntilEpochMs(word & LIMIT_VALUE),
+        3 => ParkLimit::Unknown,
         _ => ParkLimit::None,
     }
 }
@@ -391,7 +393,8 @@ mod tests {
 
     #[test]
     fn limits_survive_their_word() {
-        for limit in [ParkLimit::None, ParkLimit::For(DurationNs(0)), ParkLimit::UntilEpochMs(12)] {
+        let known = [ParkLimit::None, ParkLimit::For(DurationNs(0)), ParkLimit::UntilEpochMs(12)];
+        for limit in known.into_iter().chain([ParkLimit::Unknown]) {
             assert_eq!(limit_of_word(limit_to_word(limit)), limit);
         }
         let longest = DurationNs(u64::MAX);

@@ -501,6 +501,8 @@ pub struct WaitSite {
     pub interrupted: u64,
     /// How many had not ended.
     pub in_flight: u64,
+    /// How many of those have a time limit, which ends them although nobody wakes the thread.
+    pub in_flight_with_limit: u64,
     /// Different threads that waited.
     pub threads: u64,
     /// Groups of the waiting threads, most waits first.

@@ -229,6 +229,7 @@ fn wait_site(site: &Site, entry: EntryKind, names: &Names) -> WaitSite {
         timed_out: site.timed_out,
         interrupted: site.interrupted,
         in_flight: site.in_flight,
+        in_flight_with_limit: site.in_flight_with_limit,
         threads: site.threads.len() as u64,
         groups: groups(site.threads.keys().map(|thread| (names.group_text(*thread), 1))),
         notifiers: notifiers(&site.notifiers, names),

@@ -366,7 +366,7 @@ pub struct MonitorWait {
     pub seq: Seq,
     /// The waiter's call chain.
     pub chain: ChainId,
-    /// Timeout asked for; zero means none.
+    /// Timeout asked for; zero means none. See [`UNKNOWN_TIMEOUT`].
     pub timeout: DurationNs,
 }
 
@@ -412,7 +412,7 @@ pub struct MonitorWaited {
     pub seq: Seq,
     /// The waiter's call chain.
     pub chain: ChainId,
-    /// Timeout asked for; zero means none.
+    /// Timeout asked for; zero means none. See [`UNKNOWN_TIMEOUT`].
     pub timeout: DurationNs,
     /// How it ended.
     pub outcome: WaitOutcome,
@@ -451,7 +451,12 @@ pub enum ParkLimit {
     For(DurationNs),
     /// Until a moment in milliseconds of the Unix epoch.
     UntilEpochMs(u64),
+    /// There is a limit, of which no more is known: the park began before the recording.
+    Unknown,
 }
+
+/// The timeout of a wait of which only is known that it has one, because it began before the recording.
+pub const UNKNOWN_TIMEOUT: DurationNs = DurationNs(i64::MAX as u64);
 
 /// See [`Event::ParkBegin`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

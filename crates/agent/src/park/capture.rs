@@ -511,10 +511,10 @@ fn may_have_been_missed(current: &Current<'_>) -> bool {
     current.is_thinned || current.agent.sampling.thins()
 }
 
-/// When a park gives up.
+/// When a park gives up, if that is known.
 fn deadline(begin: &ParkBegin) -> Option<TimeNs> {
     match begin.limit {
-        ParkLimit::None => None,
+        ParkLimit::None | ParkLimit::Unknown => None,
         ParkLimit::For(duration) => Some(begin.time + duration),
         ParkLimit::UntilEpochMs(ms) => {
             let until = (ms as i64).saturating_mul(1_000_000).saturating_sub(clock::epoch_offset_ns());

@@ -19,10 +19,10 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::raw::Record;
-use crate::state::PARKED;
+use crate::state::{PARKED, WITH_TIMEOUT};
 use crate::threads::Slot;
 use headway_hotspot::thread;
-use headway_model::event::{Park, ParkBegin, ParkOutcome};
+use headway_model::event::{Park, ParkBegin, ParkLimit, ParkOutcome};
 use headway_model::{Event, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -100,20 +100,29 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, s
     let time = clock::now();
     let blocker = parks().blockers.of_thread(agent, jni, object, |_, _, _| ());
     let chain = agent.chains.of_other(agent, jni, slot, object);
-    // It may have gone on meanwhile.
-    if agent.jvmti.thread_state(object).unwrap_or(0) & PARKED == 0 {
+    // It may have gone on meanwhile, and may be in another park.
+    let state = agent.jvmti.thread_state(object).unwrap_or(0);
+    if state & PARKED == 0 {
         return false;
     }
+    let limit = limit_of(state);
     let seq = if agent.pressure.is_sparing() { Seq(time.0) } else { parks().next_seq() };
     let thread = slot.thread();
-    let begin =
-        ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, ..ParkBegin::default() };
+    let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
     capture::count_park(agent, &begin, || chain);
     slot.parks.park.begin(&begin, true);
     slot.parks.found.store(seq.0, Ordering::Release);
     agent.definitions.found_under_way(Event::ParkBegin(begin));
     parks().under_way.threads.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
     true
+}
+
+/// What the JVMTI state of a parked thread says of the park's limit.
+fn limit_of(state: i32) -> ParkLimit {
+    match state & WITH_TIMEOUT {
+        0 => ParkLimit::None,
+        _ => ParkLimit::Unknown,
+    }
 }
 
 /// On the thread itself: it parks again, or ends.
@@ -146,4 +155,16 @@ fn end(agent: &Agent, slot: &Slot, seq: Seq) -> Option<Park> {
         waker: given.map_or(ThreadId::NONE, |given| given.waker),
         ..park
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_park_under_way_has_a_limit_where_its_state_says_so() {
+        // Alive, waiting, parked: indefinitely, and with a timeout.
+        assert_eq!(limit_of(0x1 | 0x80 | 0x10 | PARKED), ParkLimit::None);
+        assert_eq!(limit_of(0x1 | 0x80 | 0x20 | PARKED), ParkLimit::Unknown);
+    }
 }

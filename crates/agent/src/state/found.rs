@@ -12,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 pub const IN_OBJECT_WAIT: i32 = 0x100;
 /// Another one: parked.
 pub const PARKED: i32 = 0x200;
+/// Another one: the wait or park has a limit, of which JVMTI says no more.
+pub const WITH_TIMEOUT: i32 = 0x20;
 
 /// Threads that are asked about at most: as many as the agent follows.
 const MOST: usize = super::MOST_THREADS;

@@ -34,7 +34,7 @@ mod transactions;
 
 pub use begun::{Begun, OwnerFrame, Pending};
 pub use ended::{Ended, EndedThreads};
-pub use found::{Found, FoundThreads, IN_OBJECT_WAIT, PARKED};
+pub use found::{Found, FoundThreads, IN_OBJECT_WAIT, PARKED, WITH_TIMEOUT};
 pub use found_blocked::{AllFoundBlocked, FoundBlocked};
 pub use in_progress::InProgress;
 pub use lasting::Lasting;

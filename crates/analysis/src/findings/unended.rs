@@ -95,10 +95,11 @@ pub(super) struct NeverWoken {
 }
 
 /// True if both wait with `Object.wait` for one object in different methods of one class, as those do that give and take.
+/// A time limit wakes a thread, too.
 fn may_wait_for_each_other(one: &WaitSite, other: &WaitSite) -> bool {
     let in_class = |site: &WaitSite| site.method.rsplit_once('.').map(|(class, _)| class.to_owned());
-    let by_monitor = [one, other].iter().all(|site| site.synchronizer == Synchronizer::Monitor);
-    by_monitor
+    let may_last = |site: &&WaitSite| site.synchronizer == Synchronizer::Monitor && site.in_flight_with_limit == 0;
+    [one, other].iter().all(may_last)
         && one.lock == other.lock
         && one.method != other.method
         && in_class(one).is_some()

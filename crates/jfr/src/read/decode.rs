@@ -10,7 +10,7 @@ use headway_model::event::{
     CpuLoad, Degraded, LockDef, LongContention, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify,
     MonitorReentered, MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics,
     PressurePhase, PressureWindow, Sample, SampleState, Sampling, SamplingBound, SelfCost, ShortParks, Spent, SpentOn,
-    StopTheWorld, ThreadPoint, Unpark, VirtualMount, VirtualPinned, WaitOutcome,
+    StopTheWorld, ThreadPoint, Unpark, VirtualMount, VirtualPinned, WaitOutcome, UNKNOWN_TIMEOUT,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
@@ -97,7 +97,8 @@ impl Chunk {
         let lock = self.lock(interner, out);
         let number = |slot| self.values.get(slot);
         let other = self.thread(slot!("owner"));
-        let timeout = DurationNs(number(slot!("timeout")));
+        // Where it is in milliseconds, it was rounded up.
+        let timeout = DurationNs(number(slot!("timeout"))).min(UNKNOWN_TIMEOUT);
         Some(match kind {
             kinds::MONITOR_WAIT => {
                 let seq = self.lock_place(None);
@@ -360,6 +361,7 @@ impl Chunk {
         let (timeout, until) = (self.values.get(slot!("timeout")), self.values.get(slot!("until")));
         match (timeout, until as i64) {
             (_, 1..) => ParkLimit::UntilEpochMs(until),
+            (1.., _) if timeout >= UNKNOWN_TIMEOUT.0 => ParkLimit::Unknown,
             (1.., _) => ParkLimit::For(DurationNs(timeout)),
             _ => ParkLimit::None,
         }

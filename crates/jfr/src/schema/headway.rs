@@ -40,7 +40,7 @@ event_types! {
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The waiter's call chain")];
             "lock" Pool LOCK [Label("Lock")];
             "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
-            "timeout" Inline LONG [NANO_SPAN, Label("Timeout"), Description("Maximum wait time, 0 if none")];
+            "timeout" Inline LONG [NANO_SPAN, Label("Timeout"), Description("Maximum wait time, 0 if none, the largest number if unknown")];
         },
         &[LOCKS, Label("Monitor Wait Begin"), Description("A thread begins Object.wait, still owning the monitor")];
     MONITOR_NOTIFY = 83, "headway.MonitorNotify", fields! {
@@ -148,7 +148,7 @@ event_types! {
             "blocker" Pool LOCK [Label("Blocker")];
             "seqStep" Inline LONG [Label("Sequence Step"), PARK_SEQ];
             "owner" Pool THREAD [Label("Owner"), Description("The blocker's exclusive owner at that moment")];
-            "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout"), Description("0 if none")];
+            "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout"), Description("0 if none, the largest number if unknown")];
             "until" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("Park Until"), Description("0 if no deadline")];
         },
         &[LOCKS, Label("Park Begin"), Description("A thread is about to park")];

@@ -9,7 +9,7 @@ use headway_model::event::{
     Degraded, ExitCause, LongContention, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
     MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase,
     PressureWindow, RecordingInfo, Sample, SampleState, Sampling, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld,
-    Unpark, VirtualMount, VirtualPinned, WaitOutcome,
+    Unpark, VirtualMount, VirtualPinned, WaitOutcome, UNKNOWN_TIMEOUT,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -58,6 +58,7 @@ fn limit_fields(limit: ParkLimit) -> (Option<i64>, Option<i64>) {
         ParkLimit::None => (None, None),
         ParkLimit::For(duration) => (number(duration.0), None),
         ParkLimit::UntilEpochMs(ms) => (None, number(ms)),
+        ParkLimit::Unknown => (number(UNKNOWN_TIMEOUT.0), None),
     }
 }
 
@@ -179,7 +180,7 @@ impl Context<'_> {
             o.varint(self.constants.chain(e.chain));
             o.varint(e.lock.0);
             o.varint(self.constants.step(e.lock, e.seq));
-            o.varint(e.timeout.0);
+            o.varint(e.timeout.0.min(UNKNOWN_TIMEOUT.0));
         });
     }
 
@@ -213,7 +214,7 @@ impl Context<'_> {
             o.varint(class);
             o.varint(self.constants.thread(e.notifier));
             // Object.wait rounds up to milliseconds, too.
-            o.varint(e.timeout.0.div_ceil(1_000_000));
+            o.varint(e.timeout.0.min(UNKNOWN_TIMEOUT.0).div_ceil(1_000_000));
             o.byte(u8::from(e.outcome == WaitOutcome::TimedOut));
             o.varint(e.lock.0);
         });

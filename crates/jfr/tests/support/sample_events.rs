@@ -189,6 +189,22 @@ pub fn events() -> Vec<Event> {
         park(65, 9, ParkLimit::UntilEpochMs(1_790_000_000_123), ParkOutcome::Interrupted, 0),
         park(66, 11, ParkLimit::None, ParkOutcome::Spurious, 0),
         park(67, 13, ParkLimit::None, ParkOutcome::Unknown, 0),
+        begin(67, 14, BLOCKER, ThreadId::NONE, ParkLimit::Unknown),
+        park(67, 15, ParkLimit::Unknown, ParkOutcome::Unknown, 0),
+        Event::MonitorWait(MonitorWait {
+            time: at(67),
+            thread: WORKER,
+            lock: LockId::NONE,
+            seq: Seq::NONE,
+            chain: WAIT_CHAIN,
+            timeout: UNKNOWN_TIMEOUT,
+        }),
+        Event::MonitorWaited(MonitorWaited {
+            thread: WORKER,
+            seq: Seq::NONE,
+            timeout: UNKNOWN_TIMEOUT,
+            ..waited(67, 0, WaitOutcome::Notified, VIRTUAL)
+        }),
         Event::LongContention(LongContention {
             time: at(67),
             start: at(60),

@@ -2,6 +2,9 @@
 
 use super::*;
 
+const GIVER: &str = "com.acme.Producer.run java.lang.Thread.run";
+const TAKER: &str = "com.acme.Consumer.run java.lang.Thread.run";
+
 /// Givers and takers share one monitor, and wait for each other from 100 ms on, with this timeout; `producers` of them
 /// give.
 fn both_wait(producers: u64, timeout: DurationNs) -> Report {
@@ -61,6 +64,43 @@ fn threads_that_a_time_limit_wakes_are_not_left_alone() {
     assert!(!says(DurationNs(60_000_000_000)));
 }
 
+/// Givers and takers that wait for each other in `Condition.await`, for good.
+#[test]
+fn parked_threads_that_a_time_limit_wakes_are_not_left_alone() {
+    let says = |limit| {
+        let mut waiting = Waiting::new(&format!("com.acme.Buffer.put {GIVER}"), RETURN);
+        let take = format!("{PARK} com.acme.Buffer.take {TAKER}");
+        defined(&mut waiting, &[(4, &take)]);
+        let side = |thread: u64| if thread <= 2 { ChainId(1) } else { ChainId(4) };
+        waiting.wait(1, 0, 10, Some(3));
+        waiting.wait(3, 40, 50, Some(1));
+        for id in 1..=4 {
+            let (thread, seq) = (ThreadId(id), waiting.next());
+            let begin = ParkBegin { time: at(100), thread, seq, blocker: LockId(1), limit, ..ParkBegin::default() };
+            waiting.events.push(Event::ParkBegin(begin));
+        }
+        for event in &mut waiting.events {
+            match event {
+                Event::ParkBegin(park) => park.chain = side(park.thread.0),
+                Event::Park(park) => park.chain = side(park.thread.0),
+                Event::Thread(def) if def.id.0 <= 4 => {
+                    let name = if def.id.0 <= 2 { "giver" } else { "taker" };
+                    (def.name, def.group) = (format!("{name}-{}", def.id.0).into(), "".into());
+                }
+                _ => {}
+            }
+        }
+        let report = waiting.report();
+        let text = report.findings.iter().map(|finding| finding.text.as_str()).collect::<String>() + &report.verdict;
+        text.contains("nobody may be left to wake them")
+    };
+    assert!(says(ParkLimit::None));
+    for limit in [ParkLimit::For(DurationNs(60_000_000_000)), ParkLimit::UntilEpochMs(1_790_000_000_000)] {
+        assert!(!says(limit), "{limit:?}");
+    }
+    assert!(!says(ParkLimit::Unknown), "parked already when the recording began");
+}
+
 /// A nightly job takes connections in its own loop, near the root of its threads.
 #[test]
 fn who_waits_where_others_wait_for_a_pooled_object_is_not_idle() {
@@ -94,7 +134,7 @@ fn who_waits_where_others_wait_for_a_pooled_object_is_not_idle() {
 /// Attached to when nothing moved any more.
 #[test]
 fn threads_that_may_wait_for_each_other_come_before_no_bottleneck() {
-    let verdict = |other: &str| {
+    let verdict = |other: &str, timeout: DurationNs| {
         let mut waiting = Waiting::new(POOL, RETURN);
         let put = "java.lang.Object.wait com.acme.Buffer.put com.acme.Producer.run java.lang.Thread.run";
         let take = format!("java.lang.Object.wait com.acme.{other}.take com.acme.Consumer.run java.lang.Thread.run");
@@ -103,16 +143,18 @@ fn threads_that_may_wait_for_each_other_come_before_no_bottleneck() {
             let (name, chain) = if id < 30 { ("producer", ChainId(4)) } else { ("consumer", ChainId(5)) };
             waiting.events.push(thread(id, &format!("{name}-{id}")));
             let (thread, seq) = (ThreadId(id), Seq(id));
-            let wait = MonitorWait { time: at(0), thread, lock: LockId(2), seq, chain, ..Default::default() };
+            let wait = MonitorWait { time: at(0), thread, lock: LockId(2), seq, chain, timeout };
             waiting.events.push(Event::MonitorWait(wait));
         }
         waiting.report().verdict
     };
-    let (one, other) = (verdict("Buffer"), verdict("Queue"));
+    let (one, other) = (verdict("Buffer", DurationNs(0)), verdict("Queue", DurationNs(0)));
     let each_other = "2 threads `producer-*` were in `Buffer.put` all the time, and 2 threads `consumer-*` in \
                       `Buffer.take`: they may wait for each other. Apart from that: ";
     assert!(one.starts_with(each_other), "{one}");
     assert!(other.ends_with("in `Queue.take`: idle, or nobody woke them."), "{other}");
+    let with_limit = verdict("Buffer", UNKNOWN_TIMEOUT);
+    assert!(with_limit.ends_with("in `Buffer.take`: idle, or nobody woke them."), "{with_limit}");
 }
 
 /// Two threads start others and wait for their ends; `requests` of these come and go, five milliseconds each.
