@@ -8,7 +8,7 @@
 mod recording;
 
 use crate::aspect::Aspect;
-pub use crate::findings::Gist;
+pub use crate::findings::{Gist, ShortLived};
 use crate::ledger::{EntryKind, Ledger, Quality};
 pub use crate::method::sample_report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
 use crate::monitor::Kind;
@@ -102,6 +102,9 @@ pub struct Report {
     /// Virtual threads, if there were carriers of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_threads: Option<VirtualThreadsReport>,
+    /// Threads that came and went, if they are many: for the verdict.
+    #[serde(skip)]
+    pub short_lived: Option<ShortLived>,
     /// Critical section pressure, if it was asked for: `headway report
     /// --pressure` shows it, with a JSON document of its own.
     #[serde(skip)]

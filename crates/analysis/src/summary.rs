@@ -80,6 +80,7 @@ pub(crate) fn summarise(
         parks: analysis.parks.report(),
         virtual_threads: virtual_threads(analysis, range),
         ledger: Ledger::default(),
+        short_lived: None,
         pressure: None,
         steal: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),

@@ -40,6 +40,7 @@ use crate::wait_class::WaitClasses;
 pub use gist::Gist;
 use headway_model::{LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
+pub use waits::ShortLived;
 
 /// Findings of each kind shown at most.
 const MOST: usize = 5;
@@ -140,6 +141,7 @@ pub(crate) fn find(
     grounds: &Grounds<'_>,
 ) -> Vec<Finding> {
     let active_ns = report.ledger.active_ns();
+    report.short_lived = waits::Lives::new(analysis, (active_ns, range)).short_lived(&analysis.names);
     let (mut first, deadlocked, mut stuck) = deadlocks::find(analysis, report, range, open);
     let deadlocks = first.len();
     first.extend(other::blocked_throughout(report));

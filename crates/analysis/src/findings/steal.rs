@@ -136,7 +136,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         None if others.is_none() => format!("{}; too few CPUs during {when}", in_parts(totals)),
         _ => format!("{}; threads waited for a CPU during {when}", in_parts(totals)),
     }];
-    details.extend(part.and_then(|_| less_in_bar(lacked_ns(totals), report)));
+    details.extend(part.and_then(|_| less_in_bar(group, report)));
     Finding {
         kind: FindingKind::Environment,
         text,
@@ -169,10 +169,21 @@ fn in_parts(totals: &Totals) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too.
-fn less_in_bar(lacked_ns: u64, report: &Report) -> Option<String> {
-    let ready: u64 =
-        [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
+/// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too. Of one group,
+/// only its own part of the bar counts.
+fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
+    let lacked_ns = lacked_ns(&group.totals);
+    let of_all = [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind));
+    let of_all: u64 = of_all.iter().sum();
+    let ready = match group.name.is_empty() {
+        true => of_all,
+        false => report.ledger.ready_by_group.get(&group.name).copied().unwrap_or(0),
+    };
+    // Where nearly all of it is theirs, one number is enough.
+    let theirs = match share(ready, of_all) < SHOWN {
+        true => format!(", {} of it for these threads", DurationNs(ready)),
+        false => String::new(),
+    };
     // What the bar shows as a pause may be a part of it, too.
     let paused = report.ledger.ns(EntryKind::Pause);
     let paused = match paused.min(lacked_ns) {
@@ -186,9 +197,10 @@ fn less_in_bar(lacked_ns: u64, report: &Report) -> Option<String> {
             format!("at least {} as waiting or blocked (woken threads that have no CPU yet){paused}", DurationNs(least))
         }
     };
-    let part = percent(share(ready, report.ledger.active_ns()));
-    (share(ready, lacked_ns) < SHOWN)
-        .then(|| format!("the bar shows {} as ready ({part} of the active thread time), {rest}", DurationNs(ready)))
+    let part = percent(share(of_all, report.ledger.active_ns()));
+    (share(ready, lacked_ns) < SHOWN).then(|| {
+        format!("the bar shows {} as ready ({part} of the active thread time){theirs}, {rest}", DurationNs(of_all))
+    })
 }
 
 fn entry(cause: Cause) -> EntryKind {
@@ -291,15 +303,39 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What is said of 100 ms without a CPU, if the bar shows so much as ready and as pauses of 1 s.
-    fn said(ready_ms: u64, paused_ms: u64) -> Option<String> {
+    /// What is said of 100 ms without a CPU, if the bar shows so much as ready and as pauses of 1 s, and of what it shows
+    /// as ready so much of the group, if it is of one.
+    fn said_of(group_ms: Option<u64>, ready_ms: u64, paused_ms: u64) -> Option<String> {
         let mut report = Report::default();
         let rest = 1000 - ready_ms - paused_ms;
         let entries = [(EntryKind::RunQueue, ready_ms), (EntryKind::Pause, paused_ms), (EntryKind::Cpu, rest)];
         let entry = |(entry, ms)| Entry { entry, total_ns: ms * MS, share: 0.0, quality: Quality::Exact };
         report.ledger.entries = entries.map(entry).to_vec();
         report.ledger.total_ns = 1000 * MS;
-        less_in_bar(100 * MS, &report)
+        let mut group = Named::default();
+        group.totals.run_queue_ns = 100 * MS;
+        if let Some(ms) = group_ms {
+            group.name = "request-*".to_owned();
+            report.ledger.ready_by_group.insert(group.name.clone(), ms * MS);
+        }
+        less_in_bar(&group, &report)
+    }
+
+    fn said(ready_ms: u64, paused_ms: u64) -> Option<String> {
+        said_of(None, ready_ms, paused_ms)
+    }
+
+    #[test]
+    fn what_others_lack_in_the_bar_is_not_that_of_the_group() {
+        assert_eq!(said_of(Some(95), 115, 0), None, "nearly all of it");
+        assert_eq!(
+            said_of(Some(80), 100, 0).as_deref(),
+            Some(
+                "the bar shows 100 ms as ready (10 % of the active thread time), 80.0 ms of it for these threads, at least \
+                 20.0 ms as waiting or blocked (woken threads that have no CPU yet)"
+            )
+        );
+        assert!(!said_of(Some(19), 20, 0).unwrap_or_default().contains("of it for these threads"));
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use super::locks::within;
 use super::steal::{had_by_others, is_lack_of_cpus};
 use super::waits::LEFT_ALONE;
-use super::words::percent;
-use super::{other, unended, waits_before};
+use super::words::{code, count, percent};
+use super::{other, unended, waits_before, ShortLived};
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
 use crate::report::{has_only_sums, records, Finding, FindingKind, Report};
+use headway_model::quantity::digits;
 use headway_model::DurationNs;
 
 /// Part of the active time of threads from which on its loss is a bottleneck.
@@ -16,6 +17,8 @@ const MATTERS: f64 = 0.05;
 const HARDLY: f64 = 0.01;
 /// Part from which on it is said that the program's time is not known.
 const BOUND: f64 = 0.5;
+/// Threads are short-lived if each lives for at most so long on average.
+const SHORT_NS: u64 = 10_000_000;
 /// Part from which on it is said where threads were that neither were blocked nor waited for each other.
 const MUCH: f64 = 0.2;
 /// A finding costs as much as the first from this part of the first one's time on.
@@ -125,11 +128,30 @@ fn with_call(report: &Report, said: String, named_ns: u64) -> String {
 }
 
 fn with_never_woken(report: &Report, said: String) -> String {
+    let said = with_short_lived(report, said);
     match unended::never_woken(report) {
         Some(stuck) if stuck.for_each_other => format!("{} Apart from that: {}", stuck.text, uncapitalised(&said)),
         Some(idle) => format!("{said} {}", idle.text),
         None => said,
     }
+}
+
+/// What is `said` where no lock and no wait matters, with the threads that came and went, if most of the active thread
+/// time is theirs and each of them had little.
+fn with_short_lived(report: &Report, said: String) -> String {
+    let active = report.ledger.active_ns();
+    // Threads that the report leaves out are among them.
+    let is_filtered = report.selection.reported.is_some();
+    let are_most =
+        |short: &&ShortLived| !is_filtered && short.mean_life_ns() <= SHORT_NS && share(short.life_ns, active) >= BOUND;
+    let Some(short) = report.short_lived.as_ref().filter(are_most) else { return said };
+    format!(
+        "{said} {} {} started and ended (on average, {} per second; each lived {} on average).",
+        count(short.threads, "thread"),
+        code(&short.group),
+        digits(short.per_second),
+        DurationNs(short.mean_life_ns()),
+    )
 }
 
 /// The sentence as it goes on behind a colon.

@@ -26,6 +26,7 @@ use crate::wait_class::{is_giving, is_join, IMPATIENT_NS};
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
 pub(super) use lives::Lives;
+pub use lives::ShortLived;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 

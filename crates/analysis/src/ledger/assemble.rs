@@ -73,6 +73,7 @@ pub(crate) fn assemble(
             Who::Carrier => {
                 let spent = Spent::of(analysis, thread, u64::MAX).or_sampled(sampled_cpu);
                 spent.add_to(&mut sums);
+                spent.add_ready_to(&mut ledger, || analysis.names.group_text(thread));
                 life += spent.total();
                 continue;
             }
@@ -92,6 +93,7 @@ pub(crate) fn assemble(
                 rest -= pauses.min(rest);
                 let spent = Spent::of(analysis, thread, rest).or_sampled(sampled_cpu.min(rest));
                 spent.add_to(&mut sums);
+                spent.add_ready_to(&mut ledger, || analysis.names.group_text(thread));
                 rest -= spent.total();
                 let off_cpu = match samples {
                     true => account.sampled_off_cpu().min(rest),
@@ -181,6 +183,13 @@ impl Spent {
 
     fn total(&self) -> u64 {
         self.cpu + self.run_queue + self.throttled + self.steal
+    }
+
+    fn add_ready_to(&self, ledger: &mut Ledger, group: impl FnOnce() -> String) {
+        let ready = self.run_queue + self.throttled + self.steal;
+        if ready > 0 {
+            *ledger.ready_by_group.entry(group()).or_default() += ready;
+        }
     }
 
     fn add_to(&self, sums: &mut Sums) {

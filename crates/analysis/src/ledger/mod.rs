@@ -25,6 +25,7 @@ pub(crate) use assemble::assemble;
 pub(crate) use lock::{LockSplit, OwnersDid};
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What a thread's time is spent on. Names are stable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -276,6 +277,9 @@ pub struct Ledger {
     /// Who had the CPUs, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_users: Option<CpuUsers>,
+    /// Time of `run-queue`, `throttled` and `steal` by group of threads.
+    #[serde(skip)]
+    pub ready_by_group: BTreeMap<String, u64>,
 }
 
 impl CpuUsers {

@@ -8,7 +8,7 @@ use crate::queued::Naming;
 use crate::story::{lock, recording, thread};
 use headway_analysis::ledger::{EntryKind, Quality};
 use headway_analysis::report::{Finding, FindingKind, Report, WaitSite};
-use headway_analysis::{Analysis, Options};
+use headway_analysis::{Analysis, Bound, Options};
 use headway_model::event::*;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
@@ -92,7 +92,11 @@ impl Waiting {
     }
 
     fn report(&self) -> Report {
-        let mut analysis = Analysis::new(Options::default());
+        self.report_with(Options::default())
+    }
+
+    fn report_with(&self, options: Options) -> Report {
+        let mut analysis = Analysis::new(options);
         self.events.iter().for_each(|event| analysis.feed(event));
         analysis.feed(&Event::Watermark(at(1_000)));
         analysis.finish()

@@ -14,6 +14,26 @@ pub(in crate::findings) struct Lives<'a> {
     pub(super) active_ns: u64,
 }
 
+/// Threads of a group that started and ended in the report's range.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShortLived {
+    /// The group's name.
+    pub(in crate::findings) group: String,
+    /// How many.
+    pub(in crate::findings) threads: u64,
+    /// How long they lived together.
+    pub(in crate::findings) life_ns: u64,
+    /// How many of them for each second of the range.
+    pub(in crate::findings) per_second: f64,
+}
+
+impl ShortLived {
+    /// How long each lived on average.
+    pub(in crate::findings) fn mean_life_ns(&self) -> u64 {
+        self.life_ns / self.threads.max(1)
+    }
+}
+
 impl<'a> Lives<'a> {
     pub(in crate::findings) fn new(analysis: &'a Analysis, (active_ns, range): (u64, Range)) -> Lives<'a> {
         Lives { threads: &analysis.threads, range, active_ns }
@@ -31,7 +51,29 @@ impl<'a> Lives<'a> {
         lives.filter(|(_, life)| *life > 0)
     }
 
-    /// The same of a group.
+    /// The group of which most threads started and ended in the range, if they are many.
+    pub(in crate::findings) fn short_lived(&self, names: &Names) -> Option<ShortLived> {
+        let came_and_went = || self.threads.ids().filter(|thread| self.threads.is_of(*thread, self.range));
+        // Mostly there are few, and no name has to be made.
+        if (came_and_went().count() as u64) < MANY_SHORT {
+            return None;
+        }
+        let mut groups: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+        for thread in came_and_went() {
+            if names.thread(thread).is_some_and(|def| !def.is_service && !def.is_virtual) {
+                let (threads, life_ns) = groups.entry(names.group_text(thread)).or_default();
+                *threads += 1;
+                *life_ns += self.threads.life_ns(thread, self.range);
+            }
+        }
+        let (group, (threads, life_ns)) =
+            groups.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)))?;
+        let range_ns = self.range.to.since(self.range.from).0;
+        let per_second = threads as f64 * 1e9 / range_ns as f64;
+        (threads >= MANY_SHORT && range_ns > 0).then_some(ShortLived { group, threads, life_ns, per_second })
+    }
+
+    /// The application's platform threads of a group that lived, and how long.
     pub(super) fn of_group(&self, group: TextId, names: &Names) -> Vec<(ThreadId, u64)> {
         self.of_application(names).filter(|(thread, _)| names.group_text(*thread) == names.text(group)).collect()
     }
@@ -56,32 +98,13 @@ impl Group {
     /// least half as many as the waits: ``Meanwhile, 4,724 threads `request` started and ended (on average, 909 per
     /// second).``
     pub(super) fn came_and_went(&self, lives: &Lives<'_>, names: &Names) -> Option<String> {
-        let is_for_end = self.path().is_some_and(|path| is_join(path, names));
-        let range_ns = lives.range.to.since(lives.range.from).0;
-        if !is_for_end || range_ns == 0 {
+        if !self.path().is_some_and(|path| is_join(path, names)) {
             return None;
         }
-        let came_and_went = || lives.threads.ids().filter(|thread| lives.threads.is_of(*thread, lives.range));
-        // Mostly there are few, and no name has to be made.
-        if (came_and_went().count() as u64) < MANY_SHORT {
-            return None;
-        }
-        let mut groups: FxHashMap<String, u64> = FxHashMap::default();
-        for thread in came_and_went() {
-            if names.thread(thread).is_some_and(|def| !def.is_service && !def.is_virtual) {
-                *groups.entry(names.group_text(thread)).or_default() += 1;
-            }
-        }
-        let (group, threads) = groups.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)))?;
-        let per_second = threads as f64 * 1e9 / range_ns as f64;
-        (threads >= MANY_SHORT && share(threads, self.count) >= MOST_OF).then(|| {
-            format!(
-                "Meanwhile, {} {} started and ended (on average, {} per second).",
-                count(threads, "thread"),
-                code(&group),
-                digits(per_second),
-            )
-        })
+        let short_lived = lives.short_lived(names).filter(|group| share(group.threads, self.count) >= MOST_OF)?;
+        let (threads, group) = (count(short_lived.threads, "thread"), code(&short_lived.group));
+        let per_second = digits(short_lived.per_second);
+        Some(format!("Meanwhile, {threads} {group} started and ended (on average, {per_second} per second)."))
     }
 
     /// For the verdict: that nearly all of the waiting is that of waits which nobody ended.

@@ -157,17 +157,25 @@ fn threads_that_may_wait_for_each_other_come_before_no_bottleneck() {
     assert!(with_limit.ends_with("in `Buffer.take`: idle, or nobody woke them."), "{with_limit}");
 }
 
-/// Two threads start others and wait for their ends; `requests` of these come and go, five milliseconds each.
-fn churn(requests: u64) -> Report {
+/// Two threads start others and wait for their ends, 120 times from 100 ms on; `requests` of these come and go, five
+/// milliseconds each, and every `other`th is of another group.
+fn churn(requests: u64, other: u64, options: Options) -> Report {
+    churned((120, requests, other), options)
+}
+
+/// The same with so many waits, of which those of the first `requests` are for threads that come and go.
+fn churned((waits, requests, other): (u64, u64, u64), options: Options) -> Report {
     let mut waiting = Waiting::new(POOL, RETURN);
     let join = "java.lang.Object.wait java.lang.Thread.join com.acme.Web.accept com.acme.Acceptor.run";
     defined(&mut waiting, &[(4, join)]);
     waiting.events.extend((21..=22).map(|id| thread(id, &format!("acceptor-{id}"))));
     let mut seq = 0;
-    for round in 0..120 {
+    for round in 0..waits {
         let (waiter, child, lock_id) = (ThreadId(21 + round % 2), ThreadId(100 + round), LockId(100 + round));
-        let (start, end) = (at(100 + 7 * round), at(105 + 7 * round));
-        waiting.events.extend([thread(child.0, "request"), lock(lock_id.0, "java.lang.Thread", 1, "")]);
+        let start = 100 + 840 * round / waits;
+        let (start, end) = (at(start), at(start + 5));
+        let name = if round % other == other - 1 { "upload" } else { "request" };
+        waiting.events.extend([thread(child.0, name), lock(lock_id.0, "java.lang.Thread", 1, "")]);
         let point = |time| ThreadPoint { time, thread: child };
         if round < requests {
             waiting.events.push(Event::ThreadStart(point(start)));
@@ -192,16 +200,76 @@ fn churn(requests: u64) -> Report {
             waiting.events.push(Event::ThreadEnd(point(end)));
         }
     }
-    waiting.report()
+    waiting.report_with(options)
 }
 
 #[test]
 fn it_is_said_how_many_threads_came_and_went_where_others_wait_for_their_ends() {
-    let texts = |requests| churn(requests).findings.iter().map(|finding| finding.text.clone()).collect::<Vec<_>>();
+    let texts = |requests, other, options| {
+        let findings = churn(requests, other, options).findings;
+        findings
+            .into_iter()
+            .map(|finding| finding.text)
+            .find(|text| text.contains("in `Thread.join`"))
+            .expect("a finding")
+    };
+    let all = |requests, other| texts(requests, other, Options::default());
     let said = "Meanwhile, 120 threads `request` started and ended (on average, 120 per second).";
-    let many = texts(120);
-    assert!(many.iter().any(|text| text.contains("in `Thread.join`") && text.contains(said)), "{many:?}");
-    let few = texts(60);
-    assert!(few.iter().any(|text| text.contains("in `Thread.join`")), "{few:?}");
-    assert!(!few.iter().any(|text| text.contains("Meanwhile")), "{few:?}");
+    assert!(all(120, u64::MAX).contains(said), "{}", all(120, u64::MAX));
+    for few in [60, 99] {
+        assert!(!all(few, u64::MAX).contains("Meanwhile"), "{few}: {}", all(few, u64::MAX));
+    }
+    // The group with most of them counts.
+    let most = all(120, 8);
+    assert!(most.contains("Meanwhile, 105 threads `request` started and ended"), "{most}");
+    assert!(!all(120, 5).contains("Meanwhile"), "96 of one group: {}", all(120, 5));
+    // Only those that lived in the range, all of their time.
+    let range = |from, to| {
+        let time = |ms| Some(Bound::At(at(ms)));
+        texts(120, u64::MAX, Options { from: time(from), to: time(to), ..Options::default() })
+    };
+    let part = range(206, 931);
+    assert!(
+        part.contains("Meanwhile, 103 threads `request` started and ended (on average, 142 per second)."),
+        "{part}"
+    );
+    assert!(!range(300, 900).contains("Meanwhile"), "{}", range(300, 900));
+}
+
+/// There are as many threads that come and go, but far more waits for the ends of others.
+#[test]
+fn threads_that_are_few_beside_the_waits_are_not_said_to_come_and_go() {
+    let text = |waits: u64| {
+        let report = churn_beside(waits);
+        report.findings.into_iter().map(|finding| finding.text).find(|text| text.contains("in `Thread.join`"))
+    };
+    assert!(text(100).expect("a finding").contains("Meanwhile, 100 threads `request`"));
+    assert!(text(200).expect("a finding").contains("Meanwhile, 100 threads `request`"));
+    let more = text(202).expect("a finding");
+    assert!(!more.contains("Meanwhile"), "{more}");
+}
+
+/// 100 threads come and go; of so many `waits` for the end of a thread these end some.
+fn churn_beside(waits: u64) -> Report {
+    churned((waits, 100, u64::MAX), Options::default())
+}
+
+/// Where no lock and no wait matters, most of the active time is that of threads that live for short.
+#[test]
+fn that_most_of_the_active_time_is_that_of_short_lived_threads_is_in_the_verdict() {
+    let verdict = |threads: u64, life_ms: u64| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        waiting.events.truncate(1);
+        for id in 100..100 + threads {
+            waiting.events.push(thread(id, "request"));
+            let start = (id - 100) * (990 - life_ms) / threads;
+            let point = |ms| ThreadPoint { time: at(ms), thread: ThreadId(id) };
+            waiting.events.extend([Event::ThreadStart(point(start)), Event::ThreadEnd(point(start + life_ms))]);
+        }
+        waiting.report().verdict
+    };
+    let said = "200 threads `request` started and ended (on average, 200 per second; each lived 5.00 ms on average).";
+    assert!(verdict(200, 5).ends_with(said), "{}", verdict(200, 5));
+    assert!(!verdict(99, 5).contains("started and ended"), "{}", verdict(99, 5));
+    assert!(!verdict(200, 11).contains("started and ended"), "{}", verdict(200, 11));
 }
