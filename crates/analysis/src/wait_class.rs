@@ -375,6 +375,15 @@ pub(crate) fn is_idle_pool(frames: &[String]) -> bool {
     machinery.any(|frame| begins(frame, &POOLS)) || frames.iter().any(|frame| begins(frame, &POOLS_OF_OTHERS))
 }
 
+/// True for the stack, innermost method first, of a thread that sleeps near its root, as a timer does.
+pub(crate) fn sleeps_in_own_loop<'a>(methods: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let is_rooted = methods.clone().last().is_some_and(|last| last.ends_with(".run") || last.ends_with(".main"));
+    let mut own = methods.filter(|text| text.contains('.') && !begins(text, &MACHINERY) && !text.contains("(lambda)"));
+    let sleeps = own.next().is_some_and(|method| method.starts_with("java.lang.Thread.sleep"));
+    let callers = own.filter(|method| !method.starts_with("java.lang.Thread."));
+    is_rooted && sleeps && callers.count() <= SHALLOW
+}
+
 /// True for the stack of a thread that puts something where there is no room.
 pub(crate) fn is_giving(path: PathId, names: &Names) -> bool {
     let frames = names.frames(path);

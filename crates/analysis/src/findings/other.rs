@@ -1,14 +1,17 @@
 //! Findings about the recording itself, and what recordings of other makers
 //! can say.
 
-use super::seen::{Doing, Doings};
+use super::seen::{without_line, Doing, Doings};
 use super::words::{code, count, grouped, percent};
 use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
+use crate::method::sample_report::SampledPath;
 use crate::report::{has_only_sums, records, BlockedTime, Evidence, Finding, FindingKind, Report};
+use crate::wait_class::sleeps_in_own_loop;
 use headway_model::event::SWITCHED_OFF;
 use headway_model::{DurationNs, Loss};
+use rustc_hash::FxHashSet;
 
 /// Pauses matter from this part of the time on.
 const PAUSED: f64 = 0.02;
@@ -180,22 +183,40 @@ fn off_cpu_ns(report: &Report) -> u64 {
 fn doings_off_cpu(report: &Report) -> Option<Doings> {
     let mut doings = Doings::default();
     for path in &report.samples.as_ref()?.off_cpu {
-        if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), false) {
+        if let Some(doing) = doing_of(path) {
             doings.add(doing, path.ns, path.samples);
         }
     }
     Some(doings)
 }
 
+fn doing_of(path: &SampledPath) -> Option<Doing> {
+    Doing::of(path.stack.iter().map(String::as_str), false)
+}
+
+/// What only threads that sleep in a loop near their root were seen to do.
+fn timers(report: &Report) -> FxHashSet<Doing> {
+    let paths = || report.samples.iter().flat_map(|samples| &samples.off_cpu);
+    let is_timer = |path: &&SampledPath| sleeps_in_own_loop(path.stack.iter().map(|frame| without_line(frame)));
+    let mut timers: FxHashSet<Doing> = paths().filter(is_timer).filter_map(doing_of).collect();
+    paths().filter(|path| !is_timer(path)).filter_map(doing_of).for_each(|doing| {
+        timers.remove(&doing);
+    });
+    timers
+}
+
 /// The one call of sleep, I/O or native code in which threads were for longest, and for how long at least, where enough
 /// samples show it. Samples of blocked threads are among those of threads that did not run: what these have beyond the
-/// ledger's time may be of this call. Of a recording of some threads, nothing: the ledger counts others as asleep.
+/// ledger's time may be of this call. Of a recording of some threads, nothing: the ledger counts others as asleep. A thread
+/// that sleeps in its own loop keeps to a schedule: if it can have been one, it is idle.
 pub(super) fn longest_call(report: &Report) -> Option<(String, u64)> {
     if report.selection.is_of_some() {
         return None;
     }
     let doings = doings_off_cpu(report)?;
-    let (call, ns, samples) = doings.longest_call()?;
+    let timers = timers(report);
+    let is_timer = |doing: &Doing, ns: u64| ns <= report.duration_ns && timers.contains(doing);
+    let (call, ns, samples) = doings.longest_call(is_timer)?;
     let blocked_ns = report.samples.as_ref()?.off_cpu_ns.saturating_sub(off_cpu_ns(report));
     let at_least = ns.saturating_sub(blocked_ns);
     (samples >= FEW && share(at_least, ns) >= MOST_OF_IT).then_some((call, at_least))

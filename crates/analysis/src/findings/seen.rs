@@ -348,12 +348,12 @@ impl Doings {
     }
 
     /// Where threads were for longest in a call of the application: that, for how long, and in how many of all samples.
-    /// Threads that wait for events or connections are left out: they are idle.
-    pub fn longest_call(&self) -> Option<(String, u64, u64)> {
+    /// Threads that wait for events or connections are left out: they are idle, and those that are known to be.
+    pub fn longest_call(&self, is_idle: impl Fn(&Doing, u64) -> bool) -> Option<(String, u64, u64)> {
         let is_called = |doing: &Doing| {
             !doing.call.is_empty() && !doing.inner.is_empty() && !doing.is_select() && !doing.is_accept()
         };
-        let called = self.by.iter().filter(|(doing, _)| is_called(doing));
+        let called = self.by.iter().filter(|(doing, ns)| is_called(doing) && !is_idle(doing, **ns));
         let (doing, ns) = called.max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
         let samples = (share(*ns, self.ns) * self.samples as f64).round() as u64;
         Some((format!("{}{}", doing.text(""), doing.below("")), *ns, samples))

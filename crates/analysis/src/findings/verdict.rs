@@ -410,7 +410,7 @@ mod tests {
         assert!(!said(240).contains('%'), "{}", said(240));
     }
 
-    /// A second of ten threads: so many percent of it blocked on a lock, `asleep` off the CPU; and samples of 10 ms each.
+    /// Ten seconds of the threads of a recording of four: so many percent of it blocked on a lock, `asleep` off the CPU; and samples of 10 ms each.
     fn said_of(blocked: u64, asleep: u64, samples: &[(&str, u64)]) -> String {
         let entry =
             |entry, percent| Entry { entry, total_ns: percent * 100_000_000, share: 0.0, quality: Quality::Exact };
@@ -426,6 +426,7 @@ mod tests {
         let cpu = entry(EntryKind::Cpu, 100 - blocked - asleep);
         let entries = vec![entry(EntryKind::LockUnknown, blocked), entry(EntryKind::OffCpu, asleep), cpu];
         report.ledger = Ledger { total_ns: 10_000_000_000, entries, ..Ledger::default() };
+        report.duration_ns = 4_000_000_000;
         let off_cpu: Vec<SampledPath> = samples.iter().map(path).collect();
         let off_cpu_ns = off_cpu.iter().map(|path| path.ns).sum();
         report.samples = Some(SampleReport { off_cpu, off_cpu_ns, ..SampleReport::default() });
@@ -447,6 +448,21 @@ mod tests {
         let beside_lock = said_of(6, 30, &[(force, 250), (idle, 40)]);
         assert!(beside_lock.ends_with("called from `Wal.append` (estimated from samples)."), "{beside_lock}");
         assert!(!said_of(40, 30, &[(force, 250), (idle, 40)]).contains("Wal.append"));
+    }
+
+    #[test]
+    fn one_thread_that_sleeps_in_its_own_loop_is_not_named() {
+        let beside_lock = |stack: &str, samples| said_of(10, 40, &[(stack, samples)]).contains("Thread.sleep");
+        let timer = "java.lang.Thread.sleepNanos0:-2 java.lang.Thread.sleep:1 com.acme.Timer.tick:3 \
+                     com.acme.Timer.(lambda).run:1 java.lang.Thread.run:9";
+        assert!(!beside_lock(timer, 390), "one thread can have slept for 4 s of 4 s");
+        assert!(beside_lock(timer, 401), "more than one thread");
+        let calls = "com.acme.Prices.download:8 com.acme.Prices.of:7 com.acme.Orders.handle:6 com.acme.Server.serve:5";
+        let at_work = format!("java.lang.Thread.sleep:1 {calls} com.acme.Server.run:3 java.lang.Thread.run:9");
+        assert!(beside_lock(&at_work, 390), "in the middle of its work");
+        // Without the timer, the next one is named.
+        let both = said_of(10, 40, &[(timer, 200), ("sun.nio.ch.FileChannelImpl.force:5 com.acme.Wal.append:9", 190)]);
+        assert!(both.contains("called from `Wal.append`"), "{both}");
     }
 
     #[test]
