@@ -43,11 +43,45 @@ pub(crate) struct Site {
     pub in_flight_ns: u64,
     /// Of those that had not ended, waits that end at some time whoever notifies or unparks the thread.
     pub in_flight_with_limit: u64,
+    pub unanswered: Unanswered,
     pub threads: FxHashMap<ThreadId, u64>,
     pub notifiers: FxHashMap<TextId, u64>,
     /// Waits ended, and how long they had lasted, by group and chain of who
     /// unparked the waiter, or notified it.
     pub wakers: FxHashMap<(TextId, Option<PathId>), (u64, u64)>,
+}
+
+/// How long threads have waited since a wait last ended otherwise than by its time limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unanswered {
+    /// When that was; zero if it never was.
+    pub since: TimeNs,
+    /// The time after it of waits that reached their limit or had not ended.
+    pub waited_ns: u64,
+    /// Some waits are known by their sum only: of these, it is not known when they ended.
+    pub has_sums: bool,
+}
+
+impl Unanswered {
+    fn add(&mut self, (start, end): (TimeNs, TimeNs), gave_up: bool) {
+        match gave_up {
+            true => self.waited_ns += end.since(start.max(self.since)).0,
+            false if end >= self.since => {
+                // Waits that overlap it are left out: it is a lower bound.
+                self.since = end;
+                self.waited_ns = 0;
+            }
+            false => {}
+        }
+    }
+
+    /// Both together: no more than so many threads can have waited until `end`.
+    pub fn and(self, other: Unanswered, threads: u64, end: TimeNs) -> Unanswered {
+        let since = self.since.max(other.since);
+        let most = end.since(since).0.saturating_mul(threads);
+        let waited_ns = (self.waited_ns + other.waited_ns).min(most);
+        Unanswered { since, waited_ns, has_sums: self.has_sums || other.has_sums }
+    }
 }
 
 /// A wait that began, or one that is over but whose end may still move.
@@ -339,6 +373,8 @@ impl Waits {
         }
         let site = &mut self.sites[at as usize];
         site.count_wait(thread, wait.lock, ns, self.bound);
+        let gave_up = matches!(outcome, None | Some((WaitOutcome::TimedOut, _)));
+        site.unanswered.add((from, to), gave_up);
         match outcome {
             Some((WaitOutcome::Notified, _)) => site.notified += 1,
             Some((WaitOutcome::TimedOut, _)) => site.timed_out += 1,
@@ -390,6 +426,8 @@ impl Waits {
         let site = self.site((wait.blocker, wait.thread), wait.chain, wait.synchronizer, context.names);
         let site = &mut self.sites[site as usize];
         site.count_wait(wait.thread, wait.blocker, ns, self.bound);
+        let gave_up = matches!(wait.outcome, None | Some(ParkOutcome::TimedOut));
+        site.unanswered.add((from, to), gave_up);
         match wait.outcome {
             Some(ParkOutcome::TimedOut) => site.timed_out += 1,
             Some(ParkOutcome::Interrupted) => site.interrupted += 1,
@@ -413,6 +451,7 @@ impl Waits {
         let site = self.site((sum.lock, sum.thread), wait.chain, wait.synchronizer, context.names);
         let site = &mut self.sites[site as usize];
         site.count_waits(sum.thread, sum.lock, (sum.total_ns, sum.count), self.bound);
+        site.unanswered.has_sums = true;
         // Of one that was not recorded itself the length is not known: no more than that of waits of the mean.
         let like = Some(wait.end.since(wait.start).0).filter(|ns| *ns > 0).unwrap_or(sum.mean_ns);
         site.reached_ns += (sum.total_ns as f64 * share(reached(like), like)) as u64;
@@ -528,6 +567,7 @@ fn new_site(
         in_flight: 0,
         in_flight_ns: 0,
         in_flight_with_limit: 0,
+        unanswered: Unanswered::default(),
         threads: FxHashMap::default(),
         notifiers: FxHashMap::default(),
         wakers: FxHashMap::default(),

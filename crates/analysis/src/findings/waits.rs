@@ -23,7 +23,7 @@ use crate::returned::{had, in_common, Returned};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
 use crate::wait_class::{is_giving, is_join, IMPATIENT_NS};
-use crate::waits::Site;
+use crate::waits::{Site, Unanswered};
 use headway_model::{DurationNs, ThreadId};
 pub(super) use lives::Lives;
 pub use lives::ShortLived;
@@ -59,6 +59,7 @@ struct Group {
     /// Waits that had not ended when the recording did, and their time.
     in_flight: u64,
     in_flight_ns: u64,
+    unanswered: Vec<Unanswered>,
     /// Threads wait on several objects.
     many_locks: bool,
     /// Nobody is left to wake them; see [`WaitClasses::is_left_alone`](crate::wait_class::WaitClasses::is_left_alone).
@@ -256,6 +257,7 @@ impl Group {
         self.timed_out += site.timed_out;
         self.in_flight += site.in_flight;
         self.in_flight_ns += site.in_flight_ns;
+        self.unanswered.push(site.unanswered);
         self.many_locks |= site.many_locks;
         for (thread, ns) in &site.threads {
             *self.threads.entry(*thread).or_default() += ns;
@@ -325,6 +327,10 @@ impl Group {
             text = format!("{text} {LEFT_ALONE}");
             gist.add(LEFT_ALONE);
             gist.is_left_alone = true;
+        }
+        if let Some(no_more) = self.ended_no_more(lives) {
+            text = format!("{text} {no_more}");
+            gist.add(&no_more);
         }
         if let Some(gave_up) = self.gave_up() {
             gist.add(&gave_up);

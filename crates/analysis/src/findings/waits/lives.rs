@@ -107,6 +107,25 @@ impl Group {
         Some(format!("Meanwhile, {threads} {group} started and ended (on average, {per_second} per second)."))
     }
 
+    /// That permits or pooled objects came back, but in the last part of the range none did, although threads waited for
+    /// one nearly all of that time.
+    pub(super) fn ended_no_more(&self, lives: &Lives<'_>) -> Option<String> {
+        /// Part of the range from which on it is said.
+        const LONG: f64 = 0.2;
+        let Range { from, to } = lives.range;
+        let threads = self.threads.len() as u64;
+        let all = self.unanswered.iter().fold(Unanswered::default(), |all, site| all.and(*site, threads, to));
+        let last = to.since(all.since);
+        let is_known = self.entry == EntryKind::WaitPermit && !all.has_sums && all.since > from;
+        let lasted = share(last.0, to.since(from).0) >= LONG && share(all.waited_ns, last.0) >= ALONE;
+        (is_known && lasted).then(|| {
+            format!(
+                "In the last {last}, no thread ended such a wait: what these threads wait for is in use for long, or \
+                 those that took it have kept it."
+            )
+        })
+    }
+
     /// For the verdict: that nearly all of the waiting is that of waits which nobody ended.
     pub(super) fn unended(&self, lives: &Lives<'_>) -> Option<String> {
         let part = share(self.in_flight_ns, self.total);

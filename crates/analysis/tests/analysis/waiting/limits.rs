@@ -209,3 +209,27 @@ fn that_two_kinds_of_waits_never_end_is_said() {
     assert!(verdict(10).ends_with(unended), "{}", verdict(10));
     assert!(!verdict(900).contains("had not ended"), "{}", verdict(900));
 }
+
+/// Threads that lose what they took, one after the other: at first waits end, and then none does.
+#[test]
+fn that_nothing_is_returned_any_more_is_said() {
+    let said = |until: u64, threads: u64| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        for round in 0..until / 100 {
+            (1..=4).for_each(|waiter| waiting.wait(waiter, round * 100, round * 100 + 90, Some(waiter % 4 + 1)));
+        }
+        for from in (until..1_000).step_by(100) {
+            (1..=threads).for_each(|waiter| waiting.wait(waiter, from, from + 99, None));
+        }
+        let verdict = waiting.report().verdict;
+        let sentence = verdict.split_once("In the last ").map(|(_, said)| said.to_owned());
+        sentence.unwrap_or_default()
+    };
+    let none =
+        "510 ms, no thread ended such a wait: what these threads wait for is in use for long, or those that took \
+                it have kept it.";
+    assert!(said(500, 4).starts_with(none), "{}", said(500, 4));
+    assert_eq!(said(900, 4), "", "not for long");
+    assert_eq!(said(500, 0), "", "nobody waited");
+    assert_eq!(said(1_000, 4), "");
+}
