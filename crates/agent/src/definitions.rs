@@ -142,6 +142,12 @@ impl Definitions {
         self.push(begin);
     }
 
+    /// A thread started or ended after threads were defined for a recording, and before that begins: without this it
+    /// would count as alive from its begin to its end.
+    pub fn came_or_went(&self, point: Event) {
+        self.push(point);
+    }
+
     /// Takes what has been defined since the last call.
     pub fn take(&self) -> Vec<Definition> {
         std::mem::take(&mut self.lock().queue)
@@ -151,6 +157,8 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_model::event::ThreadPoint;
+    use headway_model::{ThreadId, TimeNs};
 
     #[test]
     fn a_method_is_defined_once() {
@@ -166,10 +174,14 @@ mod tests {
         assert_eq!(taken[0], Definition::Event(Event::Method(first, Arc::new(method))));
         assert_eq!(taken.len(), 2);
         assert!(definitions.take().is_empty());
+        let end = Event::ThreadEnd(ThreadPoint { time: TimeNs(5), thread: ThreadId(7) });
+        definitions.came_or_went(end.clone());
+        assert_eq!(definitions.take(), [Definition::Event(end.clone())]);
         let last = definitions.forget_methods();
         assert!(definitions.method(method_again) > last);
         definitions.set_wanted(false);
         definitions.lock_name(LockId(1), "nobody wants this".into());
+        definitions.came_or_went(end);
         assert!(definitions.take().is_empty());
     }
 }

@@ -16,27 +16,34 @@ use crate::steal;
 use crate::thread_entry::enter;
 use crate::threads::{InEvent, Slot};
 use headway_model::event::ThreadPoint;
-use headway_model::{Loss, ThreadId, TimeNs};
+use headway_model::{Event, Loss, ThreadId, TimeNs};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A bit of `JVMTI_THREAD_STATE`.
 const BLOCKED_ON_MONITOR_ENTER: i32 = 0x400;
 
+/// Another one: the thread has ended.
+const TERMINATED: i32 = 0x2;
+
 /// JVMTI `ThreadStart`, on the new thread.
 pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, process::current_os_id()) else { return };
     observer().thread_started(slot);
     if !agent.is_recording() {
-        return;
+        return agent.definitions.came_or_went(Event::ThreadStart(point(slot)));
     }
     let os_id = slot.os_id.load(Ordering::Relaxed);
     if !agent.samples.thread_started(Started { os_id, vm_thread: slot.vm_thread(), thread: slot.thread() }) {
         agent.losses.add(Loss::ThreadUnsampled, 1);
     }
     let _event = InEvent::begin(slot, agent.threads.epoch());
-    let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
-    agent.append(slot, &Record::thread_start(&point));
+    agent.append(slot, &Record::thread_start(&point(slot)));
+}
+
+/// Now, and the thread.
+fn point(slot: &Slot) -> ThreadPoint {
+    ThreadPoint { time: clock::now(), thread: slot.thread() }
 }
 
 /// JVMTI `ThreadEnd`, on the ending thread.
@@ -46,10 +53,12 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     observer().before_wake(agent, slot);
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
-        let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
+        let point = point(slot);
         parks().release(agent, slot);
         pressure::capture::release(agent, slot);
         agent.append(slot, &Record::thread_end(&point));
+    } else {
+        agent.definitions.came_or_went(Event::ThreadEnd(point(slot)));
     }
     steal::on_thread_end(agent, slot);
     agent.release(slot);
@@ -71,6 +80,9 @@ pub fn define_all(agent: &'static Agent, jni: Jni, asks_where: bool) -> Vec<Wait
         if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
             let state = agent.jvmti.thread_state(thread).unwrap_or(0);
             let now = clock::now();
+            if state & TERMINATED != 0 {
+                agent.definitions.came_or_went(Event::ThreadEnd(point(slot)));
+            }
             if !park::under_way::find(agent, jni, slot, thread, state) {
                 agent.pressure.found.note(slot.thread(), vm_thread, state, now);
             }
