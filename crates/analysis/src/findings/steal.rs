@@ -25,6 +25,8 @@ const IDLE: &str = "cpu-idle";
 const MUCH: f64 = 0.25;
 /// The bar is not explained from this part of the finding on.
 const SHOWN: f64 = 0.9;
+/// It is said how much of the time is no part of the threads' lives from this part on.
+const OUTSIDE: f64 = 0.1;
 /// A shorter time is no finding.
 const LEAST_NS: u64 = 100_000_000;
 
@@ -104,8 +106,9 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         cause => cause,
     };
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
+    let outside = outside_ns(group, report);
     let part = Some(share(lacked_ns(totals), report.ledger.active_ns()))
-        .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown);
+        .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown && outside.is_none());
     let users = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue);
     let others = users.and_then(most_had_by_others);
     let idle = users.and_then(much_idle);
@@ -137,6 +140,13 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         _ => format!("{}; threads waited for a CPU during {when}", in_parts(totals)),
     }];
     details.extend(part.and_then(|_| less_in_bar(group, report)));
+    details.extend(outside.map(|ns| {
+        format!(
+            "at least {} of it before their start or after their end, which is in no part of the bar: these threads are \
+             short-lived",
+            DurationNs(ns)
+        )
+    }));
     Finding {
         kind: FindingKind::Environment,
         text,
@@ -169,6 +179,15 @@ fn in_parts(totals: &Totals) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
+/// How long at least threads waited for a CPU, or ran, before the JVM reported their start or after it reported their end:
+/// what they waited and ran beyond the time that they lived, if that is much of what they waited.
+fn outside_ns(group: &Named, report: &Report) -> Option<u64> {
+    let lived_ns = report.ledger.measured.get(&group.name)?.lived_ns;
+    let lacked = lacked_ns(&group.totals);
+    let outside = (lacked + group.totals.corrected_ns).saturating_sub(lived_ns).min(lacked);
+    (!group.is_carrier && !report.ledger.lives_unknown && share(outside, lacked) >= OUTSIDE).then_some(outside)
+}
+
 /// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too. Of one group,
 /// only its own part of the bar counts.
 fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
@@ -177,7 +196,7 @@ fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
     let of_all: u64 = of_all.iter().sum();
     let ready = match group.name.is_empty() {
         true => of_all,
-        false => report.ledger.ready_by_group.get(&group.name).copied().unwrap_or(0),
+        false => report.ledger.measured.get(&group.name).map_or(0, |group| group.ready_ns),
     };
     // Where nearly all of it is theirs, one number is enough.
     let theirs = match share(ready, of_all) < SHOWN {
@@ -299,7 +318,7 @@ fn who_had_it(users: &CpuUsers, is_filtered: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Entry;
+    use crate::ledger::{Entry, MeasuredGroup};
 
     const MS: u64 = 1_000_000;
 
@@ -316,13 +335,28 @@ mod tests {
         group.totals.run_queue_ns = 100 * MS;
         if let Some(ms) = group_ms {
             group.name = "request-*".to_owned();
-            report.ledger.ready_by_group.insert(group.name.clone(), ms * MS);
+            let measured = MeasuredGroup { ready_ns: ms * MS, lived_ns: 1000 * MS };
+            report.ledger.measured.insert(group.name.clone(), measured);
         }
         less_in_bar(&group, &report)
     }
 
     fn said(ready_ms: u64, paused_ms: u64) -> Option<String> {
         said_of(None, ready_ms, paused_ms)
+    }
+
+    #[test]
+    fn what_short_lived_threads_lack_before_they_start_is_no_part_of_their_lives() {
+        let outside = |lived_ms| {
+            let mut report = Report::default();
+            let mut group = Named { name: "request".to_owned(), ..Named::default() };
+            (group.totals.run_queue_ns, group.totals.corrected_ns) = (100 * MS, 20 * MS);
+            let measured = MeasuredGroup { ready_ns: 0, lived_ns: lived_ms * MS };
+            report.ledger.measured.insert(group.name.clone(), measured);
+            outside_ns(&group, &report).map(|ns| ns / MS)
+        };
+        assert_eq!((outside(30), outside(0)), (Some(90), Some(100)));
+        assert_eq!((outside(111), outside(500)), (None, None), "what was measured is not exact");
     }
 
     #[test]

@@ -17,6 +17,8 @@ const MATTERS: f64 = 0.05;
 const HARDLY: f64 = 0.01;
 /// Part from which on it is said that the program's time is not known.
 const BOUND: f64 = 0.5;
+/// Findings whose time need not be a part of the active thread time.
+const SUMS: [FindingKind; 2] = [FindingKind::Phase, FindingKind::Environment];
 /// Threads are short-lived if each lives for at most so long on average.
 const SHORT_NS: u64 = 10_000_000;
 /// Part from which on it is said where threads were that neither were blocked nor waited for each other.
@@ -55,8 +57,8 @@ pub(super) fn verdict(report: &Report) -> String {
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
         // Where most of them are virtual threads, not all of their time is known. Idle threads lack a CPU, too, when
         // they wake up: that may be more than all active time.
-        let is_known = first.share.is_some() || !(is_lock_or_wait(first.kind) || first.kind == FindingKind::Phase);
-        let is_part = is_known && first.cost_ns <= active;
+        let may_be_more = is_lock_or_wait(first.kind) || SUMS.contains(&first.kind);
+        let is_part = (first.share.is_some() || !may_be_more) && first.cost_ns <= active;
         let amount = match is_part {
             true => format!(
                 "{} of the active thread time ({} of {})",
@@ -401,7 +403,8 @@ mod tests {
     #[test]
     fn more_than_the_active_thread_time_is_no_part_of_it() {
         let said = |cost_ns: u64| {
-            let lack = Finding { kind: FindingKind::Environment, cost_ns, ..Finding::default() };
+            let share = Some(1.0);
+            let lack = Finding { kind: FindingKind::Environment, cost_ns, share, ..Finding::default() };
             let ledger = Ledger { total_ns: 100, ..Ledger::default() };
             verdict(&Report { findings: vec![lack], ledger, ..Report::default() })
         };

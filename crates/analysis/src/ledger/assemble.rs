@@ -73,7 +73,7 @@ pub(crate) fn assemble(
             Who::Carrier => {
                 let spent = Spent::of(analysis, thread, u64::MAX).or_sampled(sampled_cpu);
                 spent.add_to(&mut sums);
-                spent.add_ready_to(&mut ledger, || analysis.names.group_text(thread));
+                add_measured(analysis, thread, (spent, spent.total()), &mut ledger);
                 life += spent.total();
                 continue;
             }
@@ -93,7 +93,7 @@ pub(crate) fn assemble(
                 rest -= pauses.min(rest);
                 let spent = Spent::of(analysis, thread, rest).or_sampled(sampled_cpu.min(rest));
                 spent.add_to(&mut sums);
-                spent.add_ready_to(&mut ledger, || analysis.names.group_text(thread));
+                add_measured(analysis, thread, (spent, lived), &mut ledger);
                 rest -= spent.total();
                 let off_cpu = match samples {
                     true => account.sampled_off_cpu().min(rest),
@@ -185,18 +185,19 @@ impl Spent {
         self.cpu + self.run_queue + self.throttled + self.steal
     }
 
-    fn add_ready_to(&self, ledger: &mut Ledger, group: impl FnOnce() -> String) {
-        let ready = self.run_queue + self.throttled + self.steal;
-        if ready > 0 {
-            *ledger.ready_by_group.entry(group()).or_default() += ready;
-        }
-    }
-
     fn add_to(&self, sums: &mut Sums) {
         sums.add(EntryKind::Cpu, self.cpu, Quality::Estimated);
         sums.add(EntryKind::RunQueue, self.run_queue, Quality::Estimated);
         sums.add(EntryKind::Throttled, self.throttled, Quality::Estimated);
         sums.add(EntryKind::Steal, self.steal, Quality::Estimated);
+    }
+}
+
+fn add_measured(analysis: &Analysis, thread: ThreadId, (spent, lived_ns): (Spent, u64), ledger: &mut Ledger) {
+    if analysis.steal.totals_of(thread).is_some() {
+        let group = ledger.measured.entry(analysis.names.group_text(thread)).or_default();
+        group.ready_ns += spent.run_queue + spent.throttled + spent.steal;
+        group.lived_ns += lived_ns;
     }
 }
 

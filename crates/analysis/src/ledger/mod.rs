@@ -277,9 +277,18 @@ pub struct Ledger {
     /// Who had the CPUs, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_users: Option<CpuUsers>,
-    /// Time of `run-queue`, `throttled` and `steal` by group of threads.
+    /// By group of threads, of those whose CPU time was measured.
     #[serde(skip)]
-    pub ready_by_group: BTreeMap<String, u64>,
+    pub measured: BTreeMap<String, MeasuredGroup>,
+}
+
+/// What the ledger has of threads of a group whose CPU time was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeasuredGroup {
+    /// Time of `run-queue`, `throttled` and `steal`.
+    pub ready_ns: u64,
+    /// All their time.
+    pub lived_ns: u64,
 }
 
 impl CpuUsers {
