@@ -788,15 +788,3 @@ describe("the page in one file", () => {
     await context.close();
   });
 });
-
-it("says so when the command that serves it has ended", async () => {
-  const short = await serve(["shop.jfr"]);
-  const { page, context } = await visit(short.address);
-  await page.locator(".answers tbody tr").first().waitFor();
-  await short.stop();
-  expect(await fetch(short.address).then(() => "there", () => "gone")).toBe("gone");
-  await page.getByRole("link", { name: "Threads" }).click();
-  await page.getByText("The command that serves this page has ended").first().waitFor();
-  await expect.poll(() => page.locator(".problem").count()).toBe(1);
-  await context.close();
-});

@@ -1,8 +1,9 @@
-// What the page says of recordings that have something: a phase, pauses of the VM, less CPU time than another.
+// What the page says of recordings that have something: a phase, pauses of the VM, less CPU time than another; and of one
+// whose server has ended.
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { duration, percent } from "../src/text/units";
-import { browser, open, report, scratch, SIZE, summary } from "./stage";
+import { browser, open, report, scratch, serve, SIZE, summary } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
@@ -182,4 +183,16 @@ describe("the page", () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
+});
+
+it("says so when the command that serves it has ended", async () => {
+  const short = await serve(["shop.jfr"]);
+  const { page, context } = await visit(short.address);
+  await page.locator(".answers tbody tr").first().waitFor();
+  await short.stop();
+  expect(await fetch(short.address).then(() => "there", () => "gone")).toBe("gone");
+  await page.getByRole("link", { name: "Threads" }).click();
+  await page.getByText("The command that serves this page has ended").first().waitFor();
+  await expect.poll(() => page.locator(".problem").count()).toBe(1);
+  await context.close();
 });
