@@ -107,16 +107,18 @@ impl Group {
         Some(format!("Meanwhile, {threads} {group} started and ended (on average, {per_second} per second)."))
     }
 
-    /// That permits or pooled objects came back, but in the last part of the range none did, although threads waited for
-    /// one nearly all of that time.
+    /// That no permit or pooled object came back in the last part of the range, or in all of it, although threads waited
+    /// for one nearly all of that time, some of them until their limit.
     pub(super) fn ended_no_more(&self, lives: &Lives<'_>) -> Option<String> {
         /// Part of the range from which on it is said.
         const LONG: f64 = 0.2;
         let Range { from, to } = lives.range;
         let threads = self.threads.len() as u64;
         let all = self.unanswered.iter().fold(Unanswered::default(), |all, site| all.and(*site, threads, to));
-        let last = to.since(all.since);
-        let is_known = self.entry == EntryKind::WaitPermit && !all.has_sums && all.since > from;
+        let last = to.since(all.since.max(from));
+        // Where none ended, not even by its limit, that is said already.
+        let is_news = all.since > from || self.timed_out > 0;
+        let is_known = self.entry == EntryKind::WaitPermit && !all.has_sums && is_news;
         let lasted = share(last.0, to.since(from).0) >= LONG && share(all.waited_ns, last.0) >= ALONE;
         (is_known && lasted).then(|| {
             format!(

@@ -233,3 +233,25 @@ fn that_nothing_is_returned_any_more_is_said() {
     assert_eq!(said(500, 0), "", "nobody waited");
     assert_eq!(said(1_000, 4), "");
 }
+
+/// All permits are lost before the recording, and each wait for one reaches its limit.
+#[test]
+fn that_nothing_is_returned_at_all_is_said_of_waits_with_a_limit() {
+    let takes = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos AQS.acquire j.Semaphore.tryAcquire \
+                 com.acme.Gate.pass com.acme.Server.run java.lang.Thread.run";
+    let mut waiting = Waiting::new(POOL, RETURN);
+    defined(&mut waiting, &[(4, takes)]);
+    waiting.events.push(lock(5, "java.util.concurrent.Semaphore$NonfairSync", 5, ""));
+    for from in (0..1_000).step_by(100) {
+        (1..=4).for_each(|waiter| waiting.wait(waiter, from, from + 99, None));
+    }
+    for event in &mut waiting.events {
+        match event {
+            Event::ParkBegin(park) => (park.chain, park.blocker) = (ChainId(4), LockId(5)),
+            Event::Park(park) => (park.chain, park.blocker) = (ChainId(4), LockId(5)),
+            _ => {}
+        }
+    }
+    let verdict = waiting.report().verdict;
+    assert!(verdict.contains("In the last 1.00 s, no thread ended such a wait"), "{verdict}");
+}
