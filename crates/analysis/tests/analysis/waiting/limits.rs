@@ -234,7 +234,7 @@ fn that_nothing_is_returned_any_more_is_said() {
     assert_eq!(said(1_000, 4), "");
 }
 
-/// All permits are lost before the recording, and each wait for one reaches its limit.
+/// No permit comes back during the recording, and each wait for one reaches its limit.
 #[test]
 fn that_nothing_is_returned_at_all_is_said_of_waits_with_a_limit() {
     let takes = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos AQS.acquire j.Semaphore.tryAcquire \
