@@ -9,7 +9,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     // What is waited for may take as long as a busy machine needs: the default is one second.
-    expect: { poll: { timeout: 100_000 } },
+    expect: { poll: { timeout: 20_000 } },
     // A difference is shown whole.
     chaiConfig: { truncateThreshold: 0 },
   },

@@ -33,6 +33,8 @@ struct Inner {
     last_method: MethodId,
     /// True while somebody drains.
     wanted: bool,
+    /// True from when threads are defined for a recording until that begins.
+    begins: bool,
     refused: u64,
 }
 
@@ -63,9 +65,15 @@ impl Definitions {
     pub fn set_wanted(&self, wanted: bool) {
         let mut inner = self.lock();
         inner.wanted = wanted;
+        inner.begins = wanted;
         let old = std::mem::take(&mut inner.queue);
         drop(inner);
         drop(old);
+    }
+
+    /// The recording has begun: starts and ends of threads are in its events now.
+    pub fn begun(&self) {
+        self.lock().begins = false;
     }
 
     /// How many definitions found no room since the last call.
@@ -145,7 +153,10 @@ impl Definitions {
     /// A thread started or ended after threads were defined for a recording, and before that begins: without this it
     /// would count as alive from its begin to its end.
     pub fn came_or_went(&self, point: Event) {
-        self.push(point);
+        let mut inner = self.lock();
+        if inner.begins {
+            inner.push(Definition::Event(point));
+        }
     }
 
     /// Takes what has been defined since the last call.
@@ -177,6 +188,9 @@ mod tests {
         let end = Event::ThreadEnd(ThreadPoint { time: TimeNs(5), thread: ThreadId(7) });
         definitions.came_or_went(end.clone());
         assert_eq!(definitions.take(), [Definition::Event(end.clone())]);
+        definitions.begun();
+        definitions.came_or_went(end.clone());
+        assert!(definitions.take().is_empty(), "the recording's events have it");
         let last = definitions.forget_methods();
         assert!(definitions.method(method_again) > last);
         definitions.set_wanted(false);

@@ -20,7 +20,7 @@ use crate::threads::{Begun, InEvent, Slot};
 use crate::vm::Waiter;
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    SpentOn, WaitOutcome,
+    SpentOn, WaitOutcome, UNKNOWN_TIMEOUT,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 use jni_sys::{jboolean, jlong};
@@ -383,7 +383,9 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
         true => agent.chains.in_callback(LockEvent { core: agent, jni, slot, lock: &lock }),
         false => ChainId::NONE,
     };
-    let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
+    // A limit of 292 years and more is none.
+    let timeout = u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000);
+    let timeout = Some(DurationNs(timeout)).filter(|timeout| *timeout < UNKNOWN_TIMEOUT).unwrap_or_default();
     let owner_frame = match current.is_virtual && chain.is_some() {
         true => agent.chains.owner_frame_of(agent, slot, chain, |known| known.object_behind(object)),
         false => OwnerFrame::default(),

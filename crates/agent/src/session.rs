@@ -288,6 +288,7 @@ fn begin(
         unprepare(agent);
     })?;
     agent.set_recording(true);
+    agent.definitions.begun();
     found_waiting::report(agent, waiting);
     steal::api::set_active(jni, options.wants("steal") || options.wants("causal"));
     let eager = plan.filter(|plan| plan.eager);

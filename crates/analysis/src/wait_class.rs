@@ -330,6 +330,8 @@ const POOLS: [&str; 5] = [
     "java.util.concurrent.ForkJoinPool.runWorker",
     "java.util.concurrent.Executors$DelegatedExecutorService",
 ];
+/// How the methods of pools end in which their threads execute tasks.
+const WORKERS: [&str; 2] = [".runWorker", ".runJob"];
 /// Where pools that servers and languages have instead of the JDK's wait for work.
 const POOLS_OF_OTHERS: [&str; 7] = [
     "io.netty.util.concurrent.SingleThreadEventExecutor.takeTask",
@@ -377,11 +379,13 @@ pub(crate) fn is_idle_pool(frames: &[String]) -> bool {
 
 /// True for the stack, innermost method first, of a thread that sleeps near its root, as a timer does.
 pub(crate) fn sleeps_in_own_loop<'a>(methods: impl Iterator<Item = &'a str> + Clone) -> bool {
-    let is_rooted = methods.clone().last().is_some_and(|last| last.ends_with(".run") || last.ends_with(".main"));
+    let is_rooted = methods.clone().last().is_some_and(|last| last.ends_with(".run"));
+    // What a task of a pool does is work.
+    let is_task = methods.clone().any(|text| WORKERS.iter().any(|worker| text.ends_with(worker)));
     let mut own = methods.filter(|text| text.contains('.') && !begins(text, &MACHINERY) && !text.contains("(lambda)"));
     let sleeps = own.next().is_some_and(|method| method.starts_with("java.lang.Thread.sleep"));
     let callers = own.filter(|method| !method.starts_with("java.lang.Thread."));
-    is_rooted && sleeps && callers.count() <= SHALLOW
+    is_rooted && !is_task && sleeps && callers.count() <= SHALLOW
 }
 
 /// True for the stack of a thread that puts something where there is no room.

@@ -56,8 +56,11 @@ pub(crate) struct Site {
 pub(crate) struct Unanswered {
     /// When that was; zero if it never was.
     pub since: TimeNs,
-    /// The time after it of waits that reached their limit or had not ended.
+    /// For how long at least, after it, some thread waited until its limit or without an end: two at the same time count
+    /// once.
     pub waited_ns: u64,
+    /// Until when waits are in `waited_ns`.
+    covered: TimeNs,
     /// Some waits are known by their sum only: of these, it is not known when they ended.
     pub has_sums: bool,
 }
@@ -65,7 +68,10 @@ pub(crate) struct Unanswered {
 impl Unanswered {
     fn add(&mut self, (start, end): (TimeNs, TimeNs), gave_up: bool) {
         match gave_up {
-            true => self.waited_ns += end.since(start.max(self.since)).0,
+            true => {
+                self.waited_ns += end.since(start.max(self.since).max(self.covered)).0;
+                self.covered = self.covered.max(end);
+            }
             false if end >= self.since => {
                 // Waits that overlap it are left out: it is a lower bound.
                 self.since = end;
@@ -75,12 +81,13 @@ impl Unanswered {
         }
     }
 
-    /// Both together: no more than so many threads can have waited until `end`.
-    pub fn and(self, other: Unanswered, threads: u64, end: TimeNs) -> Unanswered {
+    /// Both together, after the last that ended in either: the longer time of the two, without what may lie before that.
+    pub fn and(self, other: Unanswered) -> Unanswered {
         let since = self.since.max(other.since);
-        let most = end.since(since).0.saturating_mul(threads);
-        let waited_ns = (self.waited_ns + other.waited_ns).min(most);
-        Unanswered { since, waited_ns, has_sums: self.has_sums || other.has_sums }
+        let after = |one: Unanswered| one.waited_ns.saturating_sub(since.since(one.since).0);
+        let waited_ns = after(self).max(after(other));
+        let covered = self.covered.max(other.covered);
+        Unanswered { since, waited_ns, covered, has_sums: self.has_sums || other.has_sums }
     }
 }
 
@@ -571,5 +578,29 @@ fn new_site(
         threads: FxHashMap::default(),
         notifiers: FxHashMap::default(),
         wakers: FxHashMap::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unanswered(waits: &[(u64, u64, bool)]) -> Unanswered {
+        let mut all = Unanswered::default();
+        waits.iter().for_each(|(start, end, gave_up)| all.add((TimeNs(*start), TimeNs(*end)), *gave_up));
+        all
+    }
+
+    #[test]
+    fn waits_at_the_same_time_count_once_and_only_after_the_last_that_was_ended() {
+        let burst = [(100, 110, true), (101, 110, true), (102, 112, true)];
+        assert_eq!(unanswered(&burst).waited_ns, 12);
+        let ended = unanswered(&[(10, 50, true), (20, 60, false), (55, 100, true)]);
+        assert_eq!((ended.since, ended.waited_ns), (TimeNs(60), 40));
+        // At another place a wait was ended at 90: what came before says nothing.
+        let both = ended.and(unanswered(&[(0, 90, false)]));
+        assert_eq!((both.since, both.waited_ns), (TimeNs(90), 10));
+        let other = ended.and(unanswered(&[(0, 90, false), (92, 120, true)]));
+        assert_eq!((other.since, other.waited_ns), (TimeNs(90), 28));
     }
 }

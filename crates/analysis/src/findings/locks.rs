@@ -5,7 +5,7 @@ use super::deadlocks::last_owner;
 use super::seen::{Doings, OfLocks};
 use super::waits::{of_owner, OfOwner};
 use super::words::{begun, code, count, method_beside, percent};
-use super::{evidence, Gist, Grounds, MOST};
+use super::{evidence, Gist, Grounds, MOST, WOKEN};
 use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, LockSplit, Quality};
@@ -569,9 +569,9 @@ impl Group {
             self.whose_hand_off(),
         );
         if self.is_after_wait() {
-            let wait = self.wait_words();
+            let woken = if self.is_juc { "had been woken in `Condition.await`" } else { WOKEN };
             let who = if self.contenders.len() == 1 { "thread" } else { "threads" };
-            return format!("{late} The {who} had been woken in {} and had to acquire the lock again.", code(wait));
+            return format!("{late} The {who} {woken} and had to acquire the lock again.");
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {

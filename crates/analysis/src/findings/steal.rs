@@ -106,7 +106,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         cause => cause,
     };
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
-    let outside = outside_ns(group, report);
+    let outside = outside_ns(steal, group, report);
     let part = Some(share(lacked_ns(totals), report.ledger.active_ns()))
         .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown && outside.is_none());
     let users = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue);
@@ -142,8 +142,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     details.extend(part.and_then(|_| less_in_bar(group, report)));
     details.extend(outside.map(|ns| {
         format!(
-            "at least {} of it before their start or after their end, which is in no part of the bar: these threads are \
-             short-lived",
+            "at least {} of this waiting was before the threads started or after they ended; the bar does not contain it",
             DurationNs(ns)
         )
     }));
@@ -179,13 +178,22 @@ fn in_parts(totals: &Totals) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// How long at least threads waited for a CPU, or ran, before the JVM reported their start or after it reported their end:
-/// what they waited and ran beyond the time that they lived, if that is much of what they waited.
-fn outside_ns(group: &Named, report: &Report) -> Option<u64> {
-    let lived_ns = report.ledger.measured.get(&group.name)?.lived_ns;
-    let lacked = lacked_ns(&group.totals);
-    let outside = (lacked + group.totals.corrected_ns).saturating_sub(lived_ns).min(lacked);
-    (!group.is_carrier && !report.ledger.lives_unknown && share(outside, lacked) >= OUTSIDE).then_some(outside)
+/// How long at least threads waited for a CPU before the JVM reported their start or after it reported their end: what they
+/// waited beyond the time that they lived, if that is much of what they waited. Of a part of a recording it is not known:
+/// whole intervals are counted.
+fn outside_ns(steal: &StealReport, group: &Named, report: &Report) -> Option<u64> {
+    let is_part = report.selection.from_ns.is_some() || report.selection.to_ns.is_some();
+    if is_part || report.ledger.lives_unknown {
+        return None;
+    }
+    // Threads that live long do not make up for those that do not.
+    let is_it = |one: &&Named| !one.is_service && !one.is_carrier && (group.name.is_empty() || one.name == group.name);
+    let beyond = |one: &Named| {
+        let lived_ns = report.ledger.measured.get(&one.name)?.lived_ns;
+        Some(lacked_ns(&one.totals).saturating_sub(lived_ns))
+    };
+    let outside = steal.groups.iter().filter(is_it).filter_map(beyond).sum();
+    (share(outside, lacked_ns(&group.totals)) >= OUTSIDE).then_some(outside)
 }
 
 /// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too. Of one group,
@@ -199,7 +207,7 @@ fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
         false => report.ledger.measured.get(&group.name).map_or(0, |group| group.ready_ns),
     };
     // Where nearly all of it is theirs, one number is enough.
-    let theirs = match share(ready, of_all) < SHOWN {
+    let theirs = match of_all > 0 && share(ready, of_all) < SHOWN {
         true => format!(", {} of it for these threads", DurationNs(ready)),
         false => String::new(),
     };
@@ -347,16 +355,24 @@ mod tests {
 
     #[test]
     fn what_short_lived_threads_lack_before_they_start_is_no_part_of_their_lives() {
-        let outside = |lived_ms| {
+        let of = |lived_ms: &[u64], from_ns| {
             let mut report = Report::default();
-            let mut group = Named { name: "request".to_owned(), ..Named::default() };
-            (group.totals.run_queue_ns, group.totals.corrected_ns) = (100 * MS, 20 * MS);
-            let measured = MeasuredGroup { ready_ns: 0, lived_ns: lived_ms * MS };
-            report.ledger.measured.insert(group.name.clone(), measured);
-            outside_ns(&group, &report).map(|ns| ns / MS)
+            report.selection.from_ns = from_ns;
+            let mut steal = StealReport::default();
+            for (at, ms) in lived_ms.iter().enumerate() {
+                let mut group = Named { name: format!("request-{at}"), ..Named::default() };
+                (group.totals.run_queue_ns, group.totals.corrected_ns) = (100 * MS, 20 * MS);
+                report.ledger.measured.insert(group.name.clone(), MeasuredGroup { ready_ns: 0, lived_ns: ms * MS });
+                steal.groups.push(group);
+            }
+            let all = together(&steal.groups.iter().collect::<Vec<_>>());
+            let who = if lived_ms.len() == 1 { &steal.groups[0] } else { &all };
+            outside_ns(&steal, who, &report).map(|ns| ns / MS)
         };
-        assert_eq!((outside(30), outside(0)), (Some(90), Some(100)));
-        assert_eq!((outside(111), outside(500)), (None, None), "what was measured is not exact");
+        assert_eq!((of(&[30], None), of(&[0], None)), (Some(70), Some(100)), "they may have run outside, too");
+        assert_eq!((of(&[91], None), of(&[500], None)), (None, None), "what was measured is not exact");
+        assert_eq!(of(&[30, 500], None), Some(70), "long lives do not make up for short ones");
+        assert_eq!(of(&[30], Some(1)), None, "of a part, whole intervals are counted");
     }
 
     #[test]

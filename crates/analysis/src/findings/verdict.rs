@@ -71,7 +71,7 @@ pub(super) fn verdict(report: &Report) -> String {
         let alone = spent(first, &amount);
         let of_several = with_equal(report, first, &alone, |ns| percent(part(ns)));
         let is_alone = of_several.is_none();
-        let loss = with_waits_before(report, first, of_several.unwrap_or(alone));
+        let loss = of_several.unwrap_or_else(|| with_waits_before(report, first, alone));
         let loss = with_lack_of_cpus(report, first, loss);
         let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
@@ -148,7 +148,8 @@ fn with_short_lived(report: &Report, said: String) -> String {
         |short: &&ShortLived| !is_filtered && short.mean_life_ns() <= SHORT_NS && share(short.life_ns, active) >= BOUND;
     let Some(short) = report.short_lived.as_ref().filter(are_most) else { return said };
     format!(
-        "{said} {} {} started and ended (on average, {} per second; each lived {} on average).",
+        "{said} Most of the active thread time is that of short-lived threads: {} {} started and ended ({} per second; each \
+         lived {} on average).",
         count(short.threads, "thread"),
         code(&short.group),
         digits(short.per_second),
@@ -241,7 +242,7 @@ fn with_waits_before(report: &Report, first: &Finding, said: String) -> String {
     let Some((_, waits)) = waits_before(first, &report.findings).filter(matters) else { return said };
     let part = percent(waits.share.unwrap_or_default());
     let what = if waits.gist.awaited().is_empty() { "`Object.wait`" } else { waits.gist.awaited() };
-    format!("{said} Before that, the threads mostly waited for {what} (another {part}).")
+    format!("{said} Before that, the threads mostly waited for {what} (another {part} of the active thread time).")
 }
 
 /// What is `said` of the first finding, with that there were too few CPUs, where that makes it longer or cost as
@@ -255,7 +256,7 @@ fn with_lack_of_cpus(report: &Report, first: &Finding, said: String) -> String {
     let Some(lack) = report.findings.iter().find(matters) else { return said };
     let how_long = match lack.share {
         Some(part) => format!("{} of the active thread time", percent(part)),
-        None => format!("{} of thread time", DurationNs(lack.cost_ns)),
+        None => format!("{} together", DurationNs(lack.cost_ns)),
     };
     match had_by_others(lack) {
         Some(others) => {
@@ -463,6 +464,12 @@ mod tests {
         let calls = "com.acme.Prices.download:8 com.acme.Prices.of:7 com.acme.Orders.handle:6 com.acme.Server.serve:5";
         let at_work = format!("java.lang.Thread.sleep:1 {calls} com.acme.Server.run:3 java.lang.Thread.run:9");
         assert!(beside_lock(&at_work, 390), "in the middle of its work");
+        let task = "java.lang.Thread.sleep:1 com.acme.Client.retry:8 com.acme.Job.run:7 \
+                    java.util.concurrent.ThreadPoolExecutor.runWorker:6 \
+                    java.util.concurrent.ThreadPoolExecutor$Worker.run:5 java.lang.Thread.run:9";
+        assert!(beside_lock(task, 390), "a task of a pool");
+        let batch = "java.lang.Thread.sleep:1 com.acme.Client.throttle:8 com.acme.Batch.main:7";
+        assert!(beside_lock(batch, 390), "the program itself");
         // Without the timer, the next one is named.
         let both = said_of(10, 40, &[(timer, 200), ("sun.nio.ch.FileChannelImpl.force:5 com.acme.Wal.append:9", 190)]);
         assert!(both.contains("called from `Wal.append`"), "{both}");

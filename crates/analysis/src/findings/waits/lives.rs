@@ -113,8 +113,7 @@ impl Group {
         /// Part of the range from which on it is said.
         const LONG: f64 = 0.2;
         let Range { from, to } = lives.range;
-        let threads = self.threads.len() as u64;
-        let all = self.unanswered.iter().fold(Unanswered::default(), |all, site| all.and(*site, threads, to));
+        let all = self.unanswered.iter().copied().reduce(Unanswered::and).unwrap_or_default();
         let last = to.since(all.since.max(from));
         // Where none ended, not even by its limit, that is said already.
         let is_news = all.since > from || self.timed_out > 0;

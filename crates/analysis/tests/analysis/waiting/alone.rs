@@ -268,7 +268,7 @@ fn that_most_of_the_active_time_is_that_of_short_lived_threads_is_in_the_verdict
         }
         waiting.report().verdict
     };
-    let said = "200 threads `request` started and ended (on average, 200 per second; each lived 5.00 ms on average).";
+    let said = "200 threads `request` started and ended (200 per second; each lived 5.00 ms on average).";
     assert!(verdict(200, 5).ends_with(said), "{}", verdict(200, 5));
     assert!(!verdict(99, 5).contains("started and ended"), "{}", verdict(99, 5));
     assert!(!verdict(200, 11).contains("started and ended"), "{}", verdict(200, 11));
