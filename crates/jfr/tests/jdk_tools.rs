@@ -48,19 +48,19 @@ fn jfr_summary_counts_every_event() {
             ("jdk.ThreadStart", 1),
             ("jdk.ThreadEnd", 1),
             ("jdk.JavaMonitorEnter", 1),
-            ("jdk.JavaMonitorWait", 3),
-            ("jdk.ThreadPark", 7),
+            ("jdk.JavaMonitorWait", 4),
+            ("jdk.ThreadPark", 8),
             ("jdk.ExecutionSample", 2),
             ("jdk.NativeMethodSample", 2),
             ("jdk.CPULoad", 1),
             ("jdk.JVMInformation", 1),
             ("headway.MonitorContendedEnter", 1),
             ("headway.MonitorContendedExit", 2),
-            ("headway.MonitorWaitBegin", 1),
+            ("headway.MonitorWaitBegin", 2),
             ("headway.MonitorNotify", 1),
             ("headway.MonitorReenter", 1),
             ("headway.WallSample", 2),
-            ("headway.ParkBegin", 3),
+            ("headway.ParkBegin", 4),
             ("headway.Unpark", 1),
             ("headway.PressureWindow", 2),
             ("headway.PressurePhase", 2),
@@ -126,7 +126,7 @@ fn jfr_print_shows_every_field() {
         assert_eq!(exits[1]["stackTrace"]["frames"][0]["method"]["name"], "pthread_cond_wait");
         let waits = json_events(&json, "jdk.JavaMonitorWait");
         let timed_out: Vec<bool> = waits.iter().map(|wait| wait["timedOut"] == true).collect();
-        assert_eq!(timed_out, [false, true, false]);
+        assert_eq!(timed_out, [false, true, false, false]);
         assert_eq!(waits[0]["timeout"], "PT0.25S");
         assert_eq!(json_events(&json, "jdk.ThreadPark")[0]["eventThread"]["virtual"], true);
         check_parks(&json);
