@@ -206,10 +206,10 @@ fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
         true => of_all,
         false => report.ledger.measured.get(&group.name).map_or(0, |group| group.ready_ns),
     };
-    // Where nearly all of it is theirs, one number is enough.
-    let theirs = match of_all > 0 && share(ready, of_all) < SHOWN {
-        true => format!(", {} of it for these threads", DurationNs(ready)),
-        false => String::new(),
+    // Where nearly all of it is theirs, one number is enough, and the others add up with it.
+    let (ready, theirs) = match of_all > 0 && share(ready, of_all) < SHOWN {
+        true => (ready, format!(", {} of it for these threads", DurationNs(ready))),
+        false => (of_all, String::new()),
     };
     // What the bar shows as a pause may be a part of it, too.
     let paused = report.ledger.ns(EntryKind::Pause);
