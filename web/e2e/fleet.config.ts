@@ -1,16 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SETTINGS } from "./settings";
 
 // The page of a store: apart, since it needs programs that are built later than those of the other tests.
-export default defineConfig({
-  test: {
-    include: ["e2e/fleet/*.test.ts"],
-    environment: "node",
-    fileParallelism: false,
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
-    // What is waited for may take as long as a busy machine needs: the default is one second.
-    expect: { poll: { timeout: 20_000 } },
-    // A difference is shown whole.
-    chaiConfig: { truncateThreshold: 0 },
-  },
-});
+export default defineConfig({ test: { include: ["e2e/fleet/*.test.ts"], ...SETTINGS } });
