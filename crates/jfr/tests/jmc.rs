@@ -48,7 +48,7 @@ fn jmc_reads_every_event_type() {
     let counts: BTreeMap<&str, &str> =
         counts.lines().filter_map(|line| line.split_once(' ')).filter(|(_, count)| *count != "0").collect();
     assert_eq!(counts.len(), 46, "{counts:?}");
-    assert_eq!((counts["jdk.JavaMonitorWait"], counts["headway.MonitorContendedExit"]), ("3", "2"));
+    assert_eq!((counts["jdk.JavaMonitorWait"], counts["headway.MonitorContendedExit"]), ("4", "2"));
 
     let entered = run(&checker, &path, Some("jdk.JavaMonitorEnter"));
     for expected in [
