@@ -38,14 +38,19 @@ impl Entry {
 
 fn entries() -> &'static [Entry] {
     static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
-    ENTRIES.get_or_init(|| CATALOGUE.split("\n\n").filter_map(entry).collect())
+    ENTRIES.get_or_init(parsed)
 }
 
-fn entry(block: &'static str) -> Option<Entry> {
-    let mut entry = Entry::default();
-    for (key, value) in block.lines().filter_map(|line| line.split_once(": ")) {
+/// The entries of the catalogue; each begins with its id.
+fn parsed() -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (key, value) in CATALOGUE.lines().filter_map(|line| line.split_once(':')) {
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        if key == "id" {
+            entries.push(Entry { id: value, ..Entry::default() });
+        }
+        let Some(entry) = entries.last_mut() else { continue };
         match key {
-            "id" => entry.id = value,
             "frame" => entry.frame = value,
             "versions" => entry.versions = value,
             "for" => entry.awaited = Some(value),
@@ -61,7 +66,7 @@ fn entry(block: &'static str) -> Option<Entry> {
             _ => {}
         }
     }
-    (!entry.id.is_empty()).then_some(entry)
+    entries
 }
 
 /// Gives each finding what is known about it; what was said once is not said again. Where a
