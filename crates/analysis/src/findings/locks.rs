@@ -306,7 +306,7 @@ impl Group {
         let subject = self.subject(names);
         let is_sampled = did.is_some() && kind == FindingKind::HotLock && seen.is_some_and(Doings::cover_most);
         let (details, stacks) = (self.details(is_sampled, names), self.stacks(kind, names));
-        let waits_in = self.waits_in(names).filter(|_| kind == FindingKind::HandOff);
+        let waits_in = if kind == FindingKind::HandOff { self.waits_in(names) } else { None };
         let gist = Gist { place, waits_in, ..self.gist(kind, seen, waited.as_ref(), names) };
         let cost_ns = self.cost();
         Finding { kind, text, subject, details, stacks, cost_ns, share, evidence, advice: None, gist, owner_did }
@@ -597,9 +597,14 @@ impl Group {
 
     /// The method that called `Object.wait`, if most of the time belongs to threads that acquired the lock again there.
     fn waits_in(&self, names: &Names) -> Option<NameId> {
+        if self.is_juc || !self.is_after_wait() {
+            return None;
+        }
         let mut by_method: FxHashMap<NameId, u64> = FxHashMap::default();
-        for (path, ns) in self.contender_paths.iter().filter(|_| self.is_after_wait() && !self.is_juc) {
-            *by_method.entry(names.acting_method(*path)?).or_default() += ns;
+        for (path, ns) in &self.contender_paths {
+            // A stack without a method that acts must not hide those of the others.
+            let Some(method) = names.acting_method(*path) else { continue };
+            *by_method.entry(method).or_default() += ns;
         }
         let (method, ns) = ranked(&by_method, |ns| *ns).first().copied()?;
         (share(*ns, self.total) >= DOMINATES).then_some(*method)

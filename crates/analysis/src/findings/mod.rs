@@ -141,7 +141,7 @@ pub(crate) fn find(
     grounds: &Grounds<'_>,
 ) -> Vec<Finding> {
     let active_ns = report.ledger.active_ns();
-    report.short_lived = waits::Lives::new(analysis, (active_ns, range)).short_lived(&analysis.names);
+    report.short_lived = waits::Lives::new(analysis, (active_ns, range)).short_lived(&analysis.names).cloned();
     let (mut first, deadlocked, mut stuck) = deadlocks::find(analysis, report, range, open);
     let deadlocks = first.len();
     first.extend(other::blocked_throughout(report));

@@ -197,7 +197,7 @@ fn outside_ns(steal: &StealReport, group: &Named, report: &Report) -> Option<u64
 }
 
 /// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too. Of one group,
-/// only its own part of the bar counts.
+/// only its own part of the bar counts, unless nearly all of it is theirs.
 fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
     let lacked_ns = lacked_ns(&group.totals);
     let of_all = [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind));

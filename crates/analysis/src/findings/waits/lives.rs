@@ -2,6 +2,7 @@
 
 use super::*;
 use headway_model::quantity::digits;
+use std::cell::OnceCell;
 
 /// Threads that come and go from which on they are many.
 const MANY_SHORT: u64 = 100;
@@ -12,6 +13,8 @@ pub(in crate::findings) struct Lives<'a> {
     pub(super) range: Range,
     /// The active thread time; 0 where it is not known.
     pub(super) active_ns: u64,
+    /// Asked for by each wait for the end of threads, and found once: it looks at all threads.
+    short_lived: OnceCell<Option<ShortLived>>,
 }
 
 /// Threads of a group that started and ended in the report's range.
@@ -36,7 +39,7 @@ impl ShortLived {
 
 impl<'a> Lives<'a> {
     pub(in crate::findings) fn new(analysis: &'a Analysis, (active_ns, range): (u64, Range)) -> Lives<'a> {
-        Lives { threads: &analysis.threads, range, active_ns }
+        Lives { threads: &analysis.threads, range, active_ns, short_lived: OnceCell::new() }
     }
 
     /// The platform threads of the application that lived, and how long.
@@ -52,7 +55,11 @@ impl<'a> Lives<'a> {
     }
 
     /// The group of which most threads started and ended in the range, if they are many.
-    pub(in crate::findings) fn short_lived(&self, names: &Names) -> Option<ShortLived> {
+    pub(in crate::findings) fn short_lived(&self, names: &Names) -> Option<&ShortLived> {
+        self.short_lived.get_or_init(|| self.most_short_lived(names)).as_ref()
+    }
+
+    fn most_short_lived(&self, names: &Names) -> Option<ShortLived> {
         let came_and_went = || self.threads.ids().filter(|thread| self.threads.is_of(*thread, self.range));
         // Mostly there are few, and no name has to be made.
         if (came_and_went().count() as u64) < MANY_SHORT {
