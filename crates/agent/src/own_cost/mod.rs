@@ -3,8 +3,9 @@
 //! calls chosen at random ([`TimedCalls`]); and of beginning a recording, apart.
 //!
 //! Not in it: what the VM does to call a hook and how the hook finds the thread's
-//! slot, mounting and unmounting virtual threads, and the kernel's interrupts that
-//! take CPU samples.
+//! slot, mounting and unmounting virtual threads, and what the kernel does for
+//! samples: its interrupts, and its work whenever a thread that has an event gets or
+//! leaves a CPU (of owners, `sample::armed` bounds that).
 
 mod timed_calls;
 

@@ -13,6 +13,7 @@
 //! * `owners` samples those that others wait for, by what `exchanged` knows of them.
 
 pub mod agct;
+mod armed;
 mod asking;
 mod by_cpu;
 mod decoding;

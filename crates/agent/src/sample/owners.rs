@@ -9,21 +9,24 @@
 //! thread that has, or makes, what is waited for there
 //! ([`exchanged`](crate::exchanged)). Of these so many as fit the budget are
 //! visited: one that waits itself is copied without being woken
-//! ([`waiting`](super::waiting)), one that runs gets a perf event for a while. What
+//! ([`waiting`](super::waiting)), one that runs gets a perf event for a while
+//! ([`armed`](super::armed)). What
 //! the recording knows without samples, that an owner was itself blocked or parked,
 //! is left out.
 
+use super::armed::ArmedThreads;
 use super::decoding::Decoding;
 use super::sources::Sources;
 use super::subjects::Subject;
 use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::exchanged::Key;
+use crate::state::Begun;
 use crate::threads::Slot;
+use headway_host::Root;
 use headway_model::event::{OwnerSample, ParkLimit, Sample, SampleState};
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use headway_sample::task;
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -70,8 +73,10 @@ pub struct Owners {
     waiting: Waiting,
     waited_for: Vec<WaitedFor>,
     candidates: Vec<(Subject, WaitedFor)>,
-    /// What is waited for, and when that was seen, by the thread that runs.
-    armed: HashMap<u32, (WaitedFor, u64)>,
+    /// Threads that run and have a perf event.
+    armed: ArmedThreads<WaitedFor>,
+    /// Where their switches are counted.
+    root: Root,
     last_ns: u64,
     next_ns: u64,
     turn: usize,
@@ -117,7 +122,8 @@ impl Owners {
             waiting: Waiting::on_demand(agent),
             waited_for: Vec::with_capacity(MAX_WAITED_FOR),
             candidates: Vec::new(),
-            armed: HashMap::new(),
+            armed: ArmedThreads::new(),
+            root: Root::default(),
             last_ns: task::monotonic_ns(),
             next_ns: 0,
             turn: 0,
@@ -164,7 +170,7 @@ impl Owners {
     /// What a sample of a running thread stands for. A lock's recorded contentions show whether others were
     /// blocked at that moment; of anything else that somebody waits for, only a look just before shows it.
     pub fn running(&self, subject: &Subject, sample: Sample) -> Option<OwnerSample> {
-        let (waited, seen) = self.armed.get(&subject.os_id)?;
+        let (waited, seen) = self.armed.get(subject.os_id)?;
         let fresh = seen + 2 * LOOKS_NS.0 * self.agent.samples.slower() >= sample.time.0;
         match fresh {
             true => Some(waited.sample(sample)),
@@ -198,6 +204,11 @@ impl Owners {
                 };
                 let lock = enter.lock;
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed, monitor });
+            } else if let Some(reenter) = slot.reenter.peek() {
+                // It was notified: it waits for the monitor, and no longer for whoever notifies.
+                if is_long(reenter.start) {
+                    self.add_reentering(slot, &reenter);
+                }
             } else if slot.found_blocked.load(Ordering::Relaxed) != 0 {
                 // Since before the recording.
                 let pending = || agent.hotspot.pending_monitor(slot.vm_thread());
@@ -226,6 +237,18 @@ impl Owners {
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None, monitor: 0 });
             }
         }
+    }
+
+    /// A thread that acquires its monitor again after `Object.wait`.
+    fn add_reentering(&mut self, slot: &Slot, reenter: &Begun) {
+        let monitor = self.agent.hotspot.waiting_monitor(slot.vm_thread());
+        if self.is_known(monitor, reenter.chain.is_some()) {
+            return;
+        }
+        let still = || slot.reenter.peek().is_some_and(|now| now.start == reenter.start);
+        let (owner, unnamed) = self.owner_of_pending(monitor, still);
+        let (lock, chain) = (reenter.lock, reenter.chain);
+        self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed, monitor });
     }
 
     /// One more waits for this monitor, whose owner was looked up for another one (with a call chain, if this one could have one),
@@ -268,8 +291,8 @@ impl Owners {
     }
 
     /// The owner of a monitor that a thread is blocked on, or its object if the
-    /// monitor does not know its owner. Its address means that monitor as long as the thread is blocked; so
-    /// whether it `still` is, is looked at afterwards.
+    /// monitor does not know its owner. Its address means that monitor as long as the thread is blocked (or comes
+    /// out of a wait, which keeps it, too); so whether it `still` is, is looked at afterwards.
     fn owner_of_pending(&self, monitor: u64, still: impl Fn() -> bool) -> (ThreadId, Option<u64>) {
         let owner = self.agent.owner_of(monitor);
         let object = if owner.is_some() { 0 } else { self.agent.hotspot.object_owned_by_somebody(monitor) };
@@ -360,14 +383,12 @@ impl Owners {
                 None if arms => self.arm(subject, waited, now, sources),
                 None => {}
             }
-            if let Some(armed) = self.armed.get_mut(&subject.os_id) {
-                *armed = (waited, now);
-            }
+            self.armed.see(subject.os_id, waited, now);
         }
     }
 
     fn arm(&mut self, subject: Subject, waited: WaitedFor, now: u64, sources: &mut Sources) {
-        if self.armed.contains_key(&subject.os_id) {
+        if self.armed.has(subject.os_id) || self.armed.rests(subject.os_id, now) {
             return;
         }
         if self.armed.len() >= MAX_ARMED && waited.owner.is_some() {
@@ -375,31 +396,35 @@ impl Owners {
         }
         // Where none can be had, only owners that wait are seen, as their coverage says.
         if self.armed.len() < MAX_ARMED && sources.add(subject).is_ok() {
-            self.armed.insert(subject.os_id, (waited, now));
+            self.armed.insert(subject.os_id, waited, now, slices(&self.root, subject.os_id).unwrap_or(u64::MAX));
         }
     }
 
     /// Of a lock one thread is the owner, of anything else many threads may be what is waited for: these make way.
     fn make_room(&mut self, sources: &mut Sources) {
-        let other =
-            self.armed.iter().filter(|(_, (waited, _))| waited.owner.is_none()).min_by_key(|(_, (_, seen))| *seen);
-        let Some(other) = other.map(|(thread, _)| *thread) else { return };
-        self.armed.remove(&other);
+        let other = self.armed.iter().filter(|(_, waited, _)| waited.owner.is_none()).min_by_key(|(_, _, seen)| *seen);
+        let Some(other) = other.map(|(thread, ..)| thread) else { return };
+        self.armed.remove(other);
         self.close_others(sources);
     }
 
     fn disarm(&mut self, now: u64, sources: &mut Sources) {
-        let before = self.armed.len();
-        self.armed.retain(|_, (waited, seen)| *seen + waited.armed_ns() > now);
-        if self.armed.len() < before {
+        let root = &self.root;
+        let keeps = |waited: &WaitedFor, seen: u64| seen + waited.armed_ns() > now;
+        if self.armed.release(now, keeps, |os_id| slices(root, os_id)) {
             self.close_others(sources);
         }
     }
 
     fn close_others(&self, sources: &mut Sources) {
-        let kept: Vec<u32> = self.armed.keys().copied().collect();
+        let kept: Vec<u32> = self.armed.iter().map(|(thread, ..)| thread).collect();
         sources.keep(&kept);
     }
+}
+
+/// How often a thread has been on a CPU.
+fn slices(root: &Root, os_id: u32) -> Option<u64> {
+    headway_host::task::schedule(root, os_id).ok().map(|schedule| schedule.slices)
 }
 
 impl WaitedFor {
