@@ -67,6 +67,10 @@ impl From<QueueError> for Failure {
 
 impl From<DataFusionError> for Failure {
     fn from(error: DataFusionError) -> Failure {
+        // What the store says of itself, without the names of what stands between.
+        if let Some(of_store) = of_store(&error) {
+            return Failure::Failed(of_store.to_string());
+        }
         let text = without_answer(&error.strip_backtrace());
         // The first line says it; others are contexts and hints for developers.
         let line = plainly(text.lines().next().unwrap_or_default());
@@ -80,6 +84,18 @@ impl From<DataFusionError> for Failure {
             _ => Failure::Failed(line),
         }
     }
+}
+
+/// Why the store failed beneath an engine's error, if it says so.
+fn of_store(error: &DataFusionError) -> Option<&StoreError> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// What the engine says of a question, in our words where it has a cause that a name explains.
@@ -115,6 +131,19 @@ mod tests {
         for error in [reached(), reached().context("a part of the plan"), wrapped] {
             let failure = Failure::from(error);
             assert_eq!((failure.code(), failure.to_string().as_str()), (1, MEMORY));
+        }
+    }
+
+    #[test]
+    fn a_store_that_fails_beneath_the_engine_says_so_itself() {
+        let silent = || StoreError::NoAnswer("s3://locks/rows".into(), "no connection");
+        let object = || object_store::Error::Generic { store: "Headway", source: Box::new(silent()) };
+        let parquet = parquet::errors::ParquetError::External(Box::new(object()));
+        for error in
+            [DataFusionError::ObjectStore(Box::new(object())), DataFusionError::ParquetError(Box::new(parquet))]
+        {
+            let failure = Failure::from(error.context("a part of the plan"));
+            assert_eq!((failure.code(), failure.to_string()), (1, silent().to_string()));
         }
     }
 }

@@ -17,6 +17,10 @@ pub enum StoreError {
     Format(u32),
     /// The object store refused or failed.
     Object(object_store::Error),
+    /// A request to the place had no answer, and what happened instead.
+    NoAnswer(String, &'static str),
+    /// There are no credentials for the place.
+    NoCredentials(String),
     /// A file is no Parquet file of ours.
     Parquet(String, String),
     /// A commit or manifest cannot be understood.
@@ -49,6 +53,14 @@ impl fmt::Display for StoreError {
                 write!(f, "the store has format {format}, this version knows {}; use a newer version", crate::FORMAT)
             }
             StoreError::Object(error) => write!(f, "the store failed: {}", without_answer(&error.to_string())),
+            StoreError::NoAnswer(place, why) => {
+                write!(f, "{place} cannot be reached: {why}. Check AWS_ENDPOINT, AWS_REGION, the network and proxies")
+            }
+            StoreError::NoCredentials(place) => write!(
+                f,
+                "there are no credentials for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run on a \
+                 machine with an instance role"
+            ),
             StoreError::Parquet(path, why) => write!(f, "{path} cannot be read as Parquet: {why}"),
             StoreError::Damaged(path, why) => write!(f, "{path} is damaged: {why}"),
             StoreError::Conflict(batch) => {

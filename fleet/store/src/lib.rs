@@ -42,6 +42,7 @@ mod manifest;
 mod named;
 mod place;
 mod remove;
+mod s3;
 mod table;
 mod write;
 

@@ -1,6 +1,7 @@
 //! A store's files as a query engine reads them: by name, and nothing else.
 
 use crate::error::StoreError;
+use crate::s3::unanswered;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -28,6 +29,18 @@ pub(crate) struct Named {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// How long these files are.
     pub(crate) bytes: HashMap<Path, u64>,
+    /// Where the store is.
+    pub(crate) place: String,
+}
+
+impl Named {
+    /// An engine's message of a request without an answer names the file; the store matters.
+    fn failed(&self, error: Error) -> Error {
+        match unanswered(&self.place, &error) {
+            Some(why) => Error::Generic { store: "Headway", source: Box::new(why) },
+            None => error,
+        }
+    }
 }
 
 impl fmt::Display for Named {
@@ -53,7 +66,7 @@ fn has_another_size(path: &Path, found: u64, bytes: u64) -> Error {
 #[async_trait]
 impl ObjectStore for Named {
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        let mut found = self.objects.get_opts(path, options).await?;
+        let mut found = self.objects.get_opts(path, options).await.map_err(|error| self.failed(error))?;
         found.meta.location = path.clone();
         match self.bytes.get(path) {
             Some(bytes) if *bytes != found.meta.size => Err(has_another_size(path, found.meta.size, *bytes)),
@@ -62,7 +75,7 @@ impl ObjectStore for Named {
     }
 
     async fn get_ranges(&self, path: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.objects.get_ranges(path, ranges).await
+        self.objects.get_ranges(path, ranges).await.map_err(|error| self.failed(error))
     }
 
     fn list(&self, below: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {

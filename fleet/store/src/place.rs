@@ -2,11 +2,11 @@
 
 use crate::error::{code_of, StoreError};
 use crate::named::Named;
+use crate::s3::{self, Patience};
 use crate::table::FORMAT;
 use crate::write::unique;
 use bytes::Bytes;
 use futures::TryStreamExt;
-use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A store.
 #[derive(Clone, Debug)]
 pub struct Store {
-    objects: Arc<dyn ObjectStore>,
+    pub(crate) objects: Arc<dyn ObjectStore>,
     place: String,
 }
 
@@ -43,7 +43,8 @@ impl Store {
         if !place.contains("://") && !std::path::Path::new(place).is_dir() {
             return Err(StoreError::Missing(place.to_owned()));
         }
-        let store = Store { objects: objects(place)?, place: place.to_owned() };
+        reach(place).await?;
+        let store = Store::on(objects(place, Patience::WORK)?, place);
         match store.check_format().await? {
             true => Ok(store),
             false => Err(StoreError::NotAStore(place.to_owned())),
@@ -56,7 +57,7 @@ impl Store {
     /// It is of an unknown kind, or S3 is not set up in the environment.
     pub fn check_place(place: &str) -> Result<(), StoreError> {
         match place.contains("://") {
-            true => objects(place).map(drop),
+            true => objects(place, Patience::FIRST).map(drop),
             false => Ok(()),
         }
     }
@@ -67,10 +68,11 @@ impl Store {
     /// The directory cannot be made, or there is a store of an unknown format.
     pub async fn open_or_make(place: &str) -> Result<Store, StoreError> {
         if place.contains("://") {
-            return Store::open_or_make_on(objects(place)?, place).await;
+            reach(place).await?;
+            return Store::open_or_make_on(objects(place, Patience::WORK)?, place).await;
         }
         make_private_directory(place)?;
-        Store { objects: objects(place)?, place: place.to_owned() }.made().await
+        Store::on(objects(place, Patience::WORK)?, place).made().await
     }
 
     /// As [`Self::open_or_make`], on objects that are reached already. `place` is what they are called.
@@ -79,9 +81,14 @@ impl Store {
     /// There is a store of an unknown format, or the objects cannot be put on the condition that there are
     /// none: two writers would replace each other's rows.
     pub async fn open_or_make_on(objects: Arc<dyn ObjectStore>, place: &str) -> Result<Store, StoreError> {
-        let store = Store { objects, place: place.to_owned() };
+        let store = Store::on(objects, place);
         store.check_condition().await?;
         store.made().await
+    }
+
+    /// The store on these objects, whatever they are.
+    pub(crate) fn on(objects: Arc<dyn ObjectStore>, place: &str) -> Store {
+        Store { objects, place: place.to_owned() }
     }
 
     /// Makes the store if there is none.
@@ -99,16 +106,21 @@ impl Store {
     async fn check_condition(&self) -> Result<(), StoreError> {
         let path = Path::from(format!("probe-{}", unique()));
         let put = || self.objects.put_opts(&path, Bytes::from_static(b"probe").into(), PutMode::Create.into());
-        let (first, second) = (put().await, put().await);
+        let first = put().await;
+        // Where the first has no answer, three more requests would be waited for.
+        if let Some(unanswered) = first.as_ref().err().and_then(|error| s3::unanswered(&self.place, error)) {
+            return Err(unanswered);
+        }
+        let second = put().await;
         self.delete(&path).await?;
         match (first, second) {
             (Err(object_store::Error::NotImplemented { .. }), _) | (_, Ok(_)) => {
                 Err(StoreError::NoCondition(self.place.clone()))
             }
             // Of a name that nobody else uses it is the first one itself (see `create`).
-            (Err(error), _) if !is_there(&error) => Err(error.into()),
+            (Err(error), _) if !is_there(&error) => Err(self.failed(error)),
             (_, Err(error)) if is_there(&error) => Ok(()),
-            (_, Err(error)) => Err(error.into()),
+            (_, Err(error)) => Err(self.failed(error)),
         }
     }
 
@@ -137,7 +149,12 @@ impl Store {
     /// The objects below the place, to be read by their names; nothing else can be reached through them, and nothing
     /// can be listed or written. To read one of these files is an error if it has another size than here.
     pub fn objects(&self, bytes: HashMap<Path, u64>) -> Arc<dyn ObjectStore> {
-        Arc::new(Named { objects: self.objects.clone(), bytes })
+        Arc::new(Named { objects: self.objects.clone(), bytes, place: self.place.clone() })
+    }
+
+    /// Why a request failed.
+    fn failed(&self, error: object_store::Error) -> StoreError {
+        s3::unanswered(&self.place, &error).unwrap_or(StoreError::Object(error))
     }
 
     /// Puts an object if there is none of that name. False if there is another one.
@@ -152,7 +169,7 @@ impl Store {
                 Ok(_) => return Ok(true),
                 Err(error) if is_there(&error) => {}
                 Err(error) if lost_its_folder(&error) && attempt < TRIES => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.failed(error)),
             }
             if let Some(found) = self.get_if_there(path).await? {
                 return Ok(found == bytes);
@@ -162,7 +179,8 @@ impl Store {
     }
 
     pub(crate) async fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
-        Ok(self.objects.get(path).await?.bytes().await?)
+        let found = self.objects.get(path).await.map_err(|error| self.failed(error))?;
+        found.bytes().await.map_err(|error| self.failed(error))
     }
 
     pub(crate) async fn get_if_there(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
@@ -180,14 +198,15 @@ impl Store {
 
     /// All objects below a path, sorted by name.
     pub(crate) async fn list(&self, below: &Path) -> Result<Vec<ObjectMeta>, StoreError> {
-        let mut all: Vec<ObjectMeta> = self.objects.list(Some(below)).try_collect().await?;
+        let all = self.objects.list(Some(below)).try_collect().await;
+        let mut all: Vec<ObjectMeta> = all.map_err(|error| self.failed(error))?;
         all.sort_by(|a, b| a.location.cmp(&b.location));
         Ok(all)
     }
 
     /// Names of folders at the top.
     pub(crate) async fn folders(&self) -> Result<Vec<String>, StoreError> {
-        let listed = self.objects.list_with_delimiter(None).await?;
+        let listed = self.objects.list_with_delimiter(None).await.map_err(|error| self.failed(error))?;
         Ok(listed.common_prefixes.iter().map(ToString::to_string).collect())
     }
 
@@ -195,7 +214,7 @@ impl Store {
     pub(crate) async fn delete(&self, path: &Path) -> Result<(), StoreError> {
         match self.objects.delete(path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(error)),
         }
     }
 }
@@ -224,11 +243,19 @@ fn make_private_directory(place: &str) -> Result<(), StoreError> {
     made.map_err(|error| StoreError::BadPlace(place.to_owned(), error.to_string()))
 }
 
-fn objects(place: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
+/// Asks a place on S3 for its header: where nothing answers, that is said sooner than files may take.
+async fn reach(place: &str) -> Result<(), StoreError> {
+    if place.contains("://") {
+        Store::on(objects(place, Patience::FIRST)?, place).check_format().await?;
+    }
+    Ok(())
+}
+
+fn objects(place: &str, patience: Patience) -> Result<Arc<dyn ObjectStore>, StoreError> {
     let bad = |why: String| StoreError::BadPlace(place.to_owned(), why);
     if let Some(rest) = place.strip_prefix("s3://") {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        let bucket = AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|e| bad(e.to_string()))?;
+        let bucket = s3::bucket(s3::from_environment(patience), bucket).map_err(|e| bad(e.to_string()))?;
         let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|e| bad(e.to_string()))?;
         return Ok(Arc::new(PrefixStore::new(bucket, prefix)));
     }

@@ -132,6 +132,9 @@ impl Store {
     /// Takes back files that no commit names: written again and again on a full disk, they would fill what
     /// becomes free. What cannot be removed is tidied away later.
     async fn give_up(&self, files: &[DataFile], error: StoreError) -> StoreError {
+        // Of a store that does not answer, each deletion would be waited for.
+        let is_silent = matches!(error, StoreError::NoAnswer(..) | StoreError::NoCredentials(_));
+        let files = if is_silent { &[] } else { files };
         for file in files {
             let _ = self.delete(&file.path.as_str().into()).await;
         }
