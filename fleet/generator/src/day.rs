@@ -281,7 +281,7 @@ impl Traits {
 }
 
 /// 1 at noon, [`shape::NIGHT`] at midnight, linear between.
-fn by_time_of_day(minute: u64) -> f64 {
+pub(crate) fn by_time_of_day(minute: u64) -> f64 {
     let from_noon = minute.abs_diff(720) as f64 / 720.0;
     1.0 - (1.0 - shape::NIGHT) * from_noon
 }

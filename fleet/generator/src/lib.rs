@@ -10,12 +10,14 @@ mod catalogue;
 mod day;
 mod draw;
 mod fill;
+mod hours;
 mod plan;
 pub mod shape;
 mod spec;
 mod truth;
 
 pub use fill::{fill, Filled};
+pub use hours::fill_hours;
 pub use plan::Plan;
 pub use spec::Spec;
 pub use truth::{Outlier, Regression, Truth};

@@ -1,7 +1,7 @@
 //! `headway-generator`: writes a synthetic fleet into a store, for tests and measurements.
 
 use clap::Parser;
-use headway_generator::{fill, Plan, Spec, Truth};
+use headway_generator::{fill, fill_hours, Plan, Spec, Truth};
 use headway_store::{Day, Store};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,6 +64,10 @@ struct Arguments {
     /// Compact each day when it is complete; nobody else may use the store meanwhile
     #[arg(long)]
     compact: bool,
+    /// Write hours and no minutes, to measure queries that read hours; nobody else may use the store
+    /// meanwhile
+    #[arg(long, conflicts_with_all = ["compact", "minutes", "outliers"])]
+    only_hours: bool,
     /// Write what was planted into this file, as JSON
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -115,6 +119,10 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let store = Store::open_or_make(&arguments.store).await?;
+        if arguments.only_hours {
+            let filled = fill_hours(&store, &plan, |day, so_far| println!("{day}: {so_far} rows of lock_hour"));
+            return filled.await.map(drop).map_err(Into::into);
+        }
         let filled = fill(&store, &plan, arguments.compact, |day, so_far| {
             println!("{day}: {} batches, {} rows, {} of lock_minute", so_far.batches, so_far.rows, so_far.lock_rows);
         });

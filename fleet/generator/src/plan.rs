@@ -9,6 +9,7 @@ use crate::truth::{planted, Truth};
 use headway_rollup::identity;
 use headway_rollup::rows::{Jvm, Rolled};
 use headway_store::Day;
+use std::collections::BTreeMap;
 
 const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) const DAY_NS: u64 = 24 * 3_600 * SECOND_NS;
@@ -67,6 +68,15 @@ impl Plan {
         let lag = draw::of(seed, "lag", &[&jvm.to_string()]).between((0.0, shape::ROLL_OUT));
         let position = (f64::from(day) + 0.5) / f64::from(days) * f64::from(versions) - lag;
         (position.max(0.0) as u32).min(versions - 1)
+    }
+
+    /// How many JVMs of a service have each version on a day.
+    pub(crate) fn versions(&self, service: u32, day: Day) -> BTreeMap<u32, u64> {
+        let mut versions = BTreeMap::new();
+        for number in self.jvms(service) {
+            *versions.entry(self.version(number, day.0 - self.spec.first.0)).or_default() += 1;
+        }
+        versions
     }
 
     /// A JVM on a day. It is another process from the day on which its version changed.

@@ -1,9 +1,10 @@
 //! Fleets: the same each time, in stores through their protocol, with what was planted in them and nothing else.
 
-use headway_generator::{fill, Filled, Plan, Spec};
+use arrow::array::{Array, Int64Array, RecordBatch};
+use headway_generator::{fill, fill_hours, Filled, Plan, Spec};
 use headway_rollup::rows::{LockMinute, Rolled};
 use headway_store::{Store, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn spec() -> Spec {
     Spec { minutes: 40, services: 3, hosts: 4, jvms: 8, sites: 60, busy: 8.0, ..Spec::default() }
@@ -132,4 +133,53 @@ fn rows_are_what_recordings_give() {
         let operations = |rows: &[headway_rollup::rows::LoadMinute]| rows.iter().map(|row| row.operations).sum::<u64>();
         assert!(operations(noon) > 2 * operations(night));
     }
+}
+
+/// The JVMs that a lock was contended in during an hour.
+type Cells = BTreeMap<(u64, String, String, i64), BTreeSet<i64>>;
+
+#[test]
+fn hours_without_minutes_have_the_rows_that_minutes_would_come_to() {
+    let plan = Plan::of(&Spec { minutes: 1_440, busy: 1.0, ..spec() }).expect("a plan");
+    let mut cells = Cells::new();
+    for rolled in rows(&plan) {
+        for row in &rolled.locks {
+            let key = (row.minute.0 / 60, rolled.jvm.service.clone(), rolled.jvm.version.clone(), row.site);
+            cells.entry(key).or_default().insert(rolled.jvm.id);
+        }
+    }
+    let jvms: usize = cells.values().map(BTreeSet::len).sum();
+    runtime().block_on(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_make(folder.path().to_str().expect("UTF-8")).await.expect("a store");
+        let filled = fill_hours(&store, &plan, |_, _| {}).await.expect("hours");
+        let is_near = |found: f64, wanted: usize| (found / wanted as f64 - 1.0).abs() < 0.05;
+        assert!(is_near(filled as f64, cells.len()), "{filled} rows, not {}", cells.len());
+        let (mut rows, mut seen) = (0, 0);
+        for day in store.days().await.expect("days") {
+            let snapshot = store.snapshot(day).await.expect("a snapshot");
+            assert!(snapshot.without_hours().is_empty() && snapshot.commits.is_empty());
+            let files = snapshot.hours().into_values().flat_map(|hours| &hours.files);
+            rows += files.filter(|file| file.table() == Some(Table::LockHour)).map(|file| file.rows).sum::<u64>();
+            let known = store.rows(&snapshot, Table::Site).await.expect("rows");
+            let known: BTreeSet<i64> = numbers(&known, "site_id").collect();
+            let of_locks = store.rows(&snapshot, Table::LockHour).await.expect("rows");
+            let columns = ["site_id", "jvms", "contentions", "blocked_ns", "handoff_ns", "unknown_ns", "pause_ns"];
+            let columns = columns.map(|name| numbers(&of_locks, name).collect::<Vec<_>>());
+            let [sites, of_jvms, contentions, blocked, parts @ ..] = &columns;
+            for at in 0..of_locks.num_rows() {
+                assert!(known.contains(&sites[at]), "a lock without a name");
+                assert!(contentions[at] > 0 && (1..=8).contains(&of_jvms[at]));
+                assert!(parts.iter().map(|part| part[at]).sum::<i64>() <= blocked[at]);
+            }
+            seen += of_jvms.iter().sum::<i64>();
+        }
+        assert_eq!(rows, filled);
+        assert!(is_near(seen as f64, jvms), "{seen} JVMs in all rows, not {jvms}");
+    });
+}
+
+fn numbers<'a>(rows: &'a RecordBatch, name: &str) -> impl Iterator<Item = i64> + 'a {
+    let column = rows.column_by_name(name).expect("a column").as_any().downcast_ref::<Int64Array>();
+    column.expect("numbers").values().iter().copied()
 }

@@ -103,13 +103,16 @@ impl Store {
         Ok(parts)
     }
 
-    /// All rows of a table that a snapshot has, in no particular order.
+    /// All rows of a table that a snapshot has, in no particular order. Of a table of hours, those that stand for
+    /// minutes.
     ///
     /// # Errors
     /// The store fails or a file is damaged.
     pub async fn rows(&self, snapshot: &Snapshot, table: Table) -> Result<RecordBatch, StoreError> {
-        let files: Vec<&DataFile> = snapshot.files().filter(|file| file.table() == Some(table)).collect();
-        self.read_files(table, &files).await
+        let hours = snapshot.hours();
+        let of_hours = hours.values().flat_map(|hours| &hours.files);
+        let files = snapshot.files().chain(of_hours).filter(|file| file.table() == Some(table));
+        self.read_files(table, &files.collect::<Vec<_>>()).await
     }
 
     /// Reads files of one table into one batch of rows.
