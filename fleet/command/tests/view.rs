@@ -144,7 +144,7 @@ fn all() -> Value {
 }
 
 /// Views, and their columns as the page has them, in its order.
-const VIEWS: [(&str, &str); 5] = [
+const VIEWS: [(&str, &str); 6] = [
     (
         "services",
         "SELECT service, version, jvms, hosts, CAST(first_ts AS BIGINT) AS first_us, CAST(last_ts AS BIGINT) AS last_us,
@@ -153,8 +153,13 @@ const VIEWS: [(&str, &str); 5] = [
     ),
     (
         "locks",
-        "SELECT service, version, CAST(site_id AS VARCHAR) AS site, lock, class, kind, jvms, contentions, blocked_ns,
+        "SELECT service, version, CAST(site_id AS VARCHAR) AS site, lock, class, kind, contentions, blocked_ns,
                 handoff_ns, unknown_ns, max_ns, blocked_share
+         FROM top_sites ORDER BY blocked_ns DESC, service, version, site_id",
+    ),
+    (
+        "lock-jvms",
+        "SELECT service, version, CAST(site_id AS VARCHAR) AS site, jvms
          FROM top_sites ORDER BY blocked_ns DESC, service, version, site_id",
     ),
     (
@@ -190,6 +195,35 @@ fn the_page_and_the_command_have_the_same_numbers() {
     stacks_are_of_one_lock(&viewed, &place);
     regressions_are_those_of_the_command(&viewed, &place);
     nothing_else_is_answered(&viewed, &place);
+    hours_answer_what_minutes_did(&viewed, &place);
+}
+
+/// The locks of a store without hours, and of the same store with hours, are the same. That the second are read from
+/// hours shows once the minutes are gone: what needs them then fails.
+fn hours_answer_what_minutes_did(before: &Viewed, place: &str) {
+    let locks = json!({"ask": "locks", "only": all()});
+    let jvms = json!({"ask": "lock-jvms", "only": all()});
+    let minutes = before.rows(&locks);
+    let compacted = program().args(["fleet", "compact", "--store", place]).output().expect("the command starts");
+    assert!(compacted.status.success(), "{}", String::from_utf8_lossy(&compacted.stderr));
+    let viewed = Viewed::of(place);
+    assert_same(&viewed.rows(&locks), &minutes, "locks from hours");
+    for file in files_below(std::path::Path::new(place)) {
+        if file.to_string_lossy().contains("/lock_minute/") {
+            std::fs::remove_file(file).expect("removed");
+        }
+    }
+    assert_same(&viewed.rows(&locks), &minutes, "locks from hours alone");
+    assert_ne!(viewed.post(&jvms.to_string()).0, 200);
+    // A part of an hour is read from minutes.
+    let mut part = all();
+    part["from_us"] = json!(60_000_000);
+    assert_ne!(viewed.post(&json!({"ask": "locks", "only": part}).to_string()).0, 200);
+}
+
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 fn filters_choose_the_rows_that_count(viewed: &Viewed, place: &str) {

@@ -60,10 +60,12 @@ describe("the page of a store", () => {
 
   it("has the locks of the view top_sites, and opens one to both stacks", async () => {
     const { page, context, complaints } = await visit("locks");
-    const expected = sql<{ lock: string; service: string; version: string; blocked_ns: number; contentions: number; site: string }>(
-      store, "SELECT lock, service, version, blocked_ns, contentions, CAST(site_id AS VARCHAR) AS site FROM top_sites ORDER BY blocked_ns DESC, service, version, site_id LIMIT 5");
+    const expected = sql<{ lock: string; service: string; version: string; blocked_ns: number; contentions: number; jvms: number; site: string }>(
+      store, "SELECT lock, service, version, blocked_ns, contentions, jvms, CAST(site_id AS VARCHAR) AS site FROM top_sites ORDER BY blocked_ns DESC, service, version, site_id LIMIT 5");
     const shown = await cells(page, "Locks", 5);
-    expect(shown.map((row) => [row[1], row[2], row[3], row[5]])).toEqual(expected.map((row) => [row.service, row.version, duration(row.blocked_ns), count(row.contentions)]));
+    expect(shown.map((row) => [row[1], row[2], row[3], row[5], row[7]])).toEqual(
+      expected.map((row) => [row.service, row.version, duration(row.blocked_ns), count(row.contentions), count(row.jvms)]),
+    );
     const second = expected[1]!;
     await page.getByRole("treegrid", { name: "Locks" }).locator(".tablerow").nth(1).click();
     await complete(page);

@@ -7,7 +7,8 @@ import type { Column } from "../view/TreeTable";
 import { Bar } from "../page/Overview";
 import { CHARTS, type ColumnOf } from "./address";
 import { Answered } from "./Answered";
-import type { LockOf, LockRow, OverTime, Rows } from "./contract";
+import type { LockJvmsRow, LockOf, LockRow, OverTime, Rows } from "./contract";
+import { useAnswer } from "./source";
 import { Pairs } from "./Stacks";
 import { number, Table, text } from "./Table";
 import { narrow, show, view } from "./view";
@@ -16,27 +17,37 @@ import { narrow, show, view } from "./view";
 const WORST = 5;
 
 export function Locks() {
+  return <Answered question={{ ask: "locks" as const, only: view.value.only }}>{(answer) => <Shown answer={answer} />}</Answered>;
+}
+
+/** The number of JVMs comes later: it needs minutes, and everything else is known from hours. */
+function Shown({ answer }: { answer: Rows<LockRow> }) {
+  const jvms = useAnswer({ ask: "lock-jvms" as const, only: view.value.only });
+  const counted = new Map((jvms.busy ? [] : (jvms.answer?.rows ?? [])).map((row) => [partsOf(row).join("\n"), row.jvms]));
+  const jvmsOf = (row: LockRow) => counted.get(partsOf(row).join("\n"));
   return (
-    <Answered question={{ ask: "locks" as const, only: view.value.only }}>
-      {(answer) => (
-        <>
-          <Chart rows={answer.rows} />
-          <div class="columns wide">
-            <section class="card">
-              <h2 title="Blocked time of all threads of a service and version">Locks</h2>
-              <Table one="lock" label="Locks" from="top_sites" answer={answer} columns={columnsOf(worst(answer.rows))} partsOf={partsOf} otherwise="-blocked_ns" height={430} />
-            </section>
-            <section class="card">
-              <Selected answer={answer} />
-            </section>
-          </div>
-        </>
-      )}
-    </Answered>
+    <>
+      <Chart rows={answer.rows} />
+      <div class="columns wide">
+        <section class="card" aria-busy={jvms.busy}>
+          <h2 title="Blocked time of all threads of a service and version">Locks</h2>
+          <Table one="lock" label="Locks" from="top_sites" answer={answer} columns={[...columnsOf(worst(answer.rows)), jvmsColumn(jvmsOf, jvms.busy)]} partsOf={partsOf} otherwise="-blocked_ns" height={430} />
+          {jvms.problem && <p class="problem" role="alert">JVMs: {jvms.problem}</p>}
+        </section>
+        <section class="card">
+          <Selected answer={answer} />
+        </section>
+      </div>
+    </>
   );
 }
 
-function partsOf(row: LockRow): string[] {
+function jvmsColumn(jvmsOf: (row: LockRow) => number | undefined, busy: boolean): Column<LockRow, ColumnOf<"locks">> {
+  const column = number<LockRow, ColumnOf<"locks">>("jvms", "JVMs", "JVMs in which threads were blocked on it", jvmsOf, undefined, "52px");
+  return busy ? { ...column, cell: () => <span class="number">…</span> } : column;
+}
+
+function partsOf(row: LockJvmsRow | LockRow): string[] {
   return [row.service, row.version, row.site];
 }
 
@@ -67,7 +78,6 @@ function columnsOf(coloured: LockOf[]): Column<LockRow, ColumnOf<"locks">>[] {
       cell: (row) => <span class="number">{row.blocked_share === null ? "unknown" : <>{percent(row.blocked_share)}<Bar part={row.blocked_share} /></>}</span> },
     number("contentions", "contentions", "How often a thread was blocked", (row) => row.contentions, undefined, "82px"),
     number("max_ns", "max", "The longest contention", (row) => row.max_ns, duration, "68px"),
-    number("jvms", "JVMs", "JVMs in which threads were blocked on it", (row) => row.jvms, undefined, "52px"),
   ];
 }
 

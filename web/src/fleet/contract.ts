@@ -63,6 +63,10 @@ only: Only, } | { "ask": "locks",
 /**
  * Of which rows.
  */
+only: Only, } | { "ask": "lock-jvms", 
+/**
+ * Of which rows.
+ */
 only: Only, } | { "ask": "over-time", 
 /**
  * Of which rows.
@@ -100,7 +104,7 @@ service: string | null, } | { "ask": "progress" };
 /**
  * An answer to the question of this name.
  */
-export type Answer = { "answer": "services" } & Rows<ServiceRow> | { "answer": "locks" } & Rows<LockRow> | { "answer": "over-time" } & OverTime | { "answer": "stacks" } & Rows<StackRow> | { "answer": "hosts" } & Rows<HostRow> | { "answer": "differences" } & Rows<DifferenceRow> | { "answer": "phases" } & Rows<PhaseRow> | { "answer": "regressions" } & Regressions | { "answer": "progress" } & Progress;
+export type Answer = { "answer": "services" } & Rows<ServiceRow> | { "answer": "locks" } & Rows<LockRow> | { "answer": "lock-jvms" } & Rows<LockJvmsRow> | { "answer": "over-time" } & OverTime | { "answer": "stacks" } & Rows<StackRow> | { "answer": "hosts" } & Rows<HostRow> | { "answer": "differences" } & Rows<DifferenceRow> | { "answer": "phases" } & Rows<PhaseRow> | { "answer": "regressions" } & Regressions | { "answer": "progress" } & Progress;
 
 /**
  * Rows of a view.
@@ -209,10 +213,6 @@ class: string,
  */
 kind: string, 
 /**
- * JVMs in which threads were blocked on it.
- */
-jvms: number, 
-/**
  * Contentions.
  */
 contentions: number, 
@@ -236,6 +236,27 @@ max_ns: number,
  * Blocked time per running time; unknown if running time is.
  */
 blocked_share: number | null, };
+
+/**
+ * The JVMs of a lock of a service and version.
+ */
+export type LockJvmsRow = { 
+/**
+ * The service.
+ */
+service: string, 
+/**
+ * The version.
+ */
+version: string, 
+/**
+ * Id of the lock.
+ */
+site: string, 
+/**
+ * JVMs in which threads were blocked on it.
+ */
+jvms: number, };
 
 /**
  * Blocked time over time, in buckets of equal length without gaps.

@@ -42,8 +42,13 @@ pub enum Question {
         /// Of which rows.
         only: Only,
     },
-    /// Rows of view `top_sites`, most blocked time first.
+    /// Rows of view `top_sites`, most blocked time first, without their JVMs: so that hours can answer.
     Locks {
+        /// Of which rows.
+        only: Only,
+    },
+    /// How many JVMs each row of [`Question::Locks`] has, in the same order. Only minutes can answer.
+    LockJvms {
         /// Of which rows.
         only: Only,
     },
@@ -94,6 +99,8 @@ pub enum Answer {
     Services(Rows<ServiceRow>),
     /// To [`Question::Locks`].
     Locks(Rows<LockRow>),
+    /// To [`Question::LockJvms`].
+    LockJvms(Rows<LockJvmsRow>),
     /// To [`Question::OverTime`].
     OverTime(OverTime),
     /// To [`Question::Stacks`].
@@ -176,8 +183,6 @@ pub struct LockRow {
     pub class: String,
     /// `monitor` or `juc`.
     pub kind: String,
-    /// JVMs in which threads were blocked on it.
-    pub jvms: u64,
     /// Contentions.
     pub contentions: u64,
     /// Blocked time.
@@ -191,6 +196,20 @@ pub struct LockRow {
     /// Blocked time per running time; unknown if running time is.
     #[serde(default)]
     pub blocked_share: Option<f64>,
+}
+
+/// The JVMs of a lock of a service and version.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct LockJvmsRow {
+    /// The service.
+    pub service: String,
+    /// The version.
+    pub version: String,
+    /// Id of the lock.
+    pub site: String,
+    /// JVMs in which threads were blocked on it.
+    pub jvms: u64,
 }
 
 /// Blocked time over time, in buckets of equal length without gaps.
@@ -413,6 +432,7 @@ mod tests {
             declared::<Rows<ServiceRow>>,
             declared::<ServiceRow>,
             declared::<LockRow>,
+            declared::<LockJvmsRow>,
             declared::<OverTime>,
             declared::<StackRow>,
             declared::<HostRow>,

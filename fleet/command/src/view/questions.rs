@@ -32,9 +32,14 @@ SELECT service, version, jvms, hosts, CAST(first_ts AS BIGINT) AS first_us, CAST
        running_ns, cpu_ns, steal_ns, operations, dropped, locks, contentions, blocked_ns, blocked_share
 FROM services ORDER BY running_ns DESC, service, version";
 
+/// Without `jvms`, `top_sites` reads hours (`top.rs`).
 const LOCKS: &str = "
-SELECT service, version, CAST(site_id AS VARCHAR) AS site, lock, class, kind, jvms, contentions, blocked_ns,
-       handoff_ns, unknown_ns, max_ns, blocked_share
+SELECT service, version, CAST(site_id AS VARCHAR) AS site, lock, class, kind, contentions, blocked_ns, handoff_ns,
+       unknown_ns, max_ns, blocked_share
+FROM top_sites ORDER BY blocked_ns DESC, service, version, site_id";
+
+const LOCK_JVMS: &str = "
+SELECT service, version, CAST(site_id AS VARCHAR) AS site, jvms
 FROM top_sites ORDER BY blocked_ns DESC, service, version, site_id";
 
 const STACKS: &str = "
@@ -62,6 +67,7 @@ pub async fn answer(database: &Database, question: &Question) -> Result<Option<A
     let answer = match question {
         Question::Services { only } => Answer::Services(rows(database, only, SERVICES, MOST_ROWS, vec![]).await?),
         Question::Locks { only } => Answer::Locks(rows(database, only, LOCKS, MOST_ROWS, vec![]).await?),
+        Question::LockJvms { only } => Answer::LockJvms(rows(database, only, LOCK_JVMS, MOST_ROWS, vec![]).await?),
         Question::OverTime { only, locks } => Answer::OverTime(over_time(database, only, locks).await?),
         Question::Stacks { only, lock } => {
             let only = Only { service: Some(lock.service.clone()), ..only.clone() };
