@@ -2,7 +2,7 @@
 
 use crate::jdks::Jdks;
 use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read};
-use crate::python::packages_of_sources;
+use crate::python::{packages, packages_of_sources};
 use crate::tally::Tally;
 use crate::{page, pairs, takes_nothing, Misuse, Problem};
 use std::path::PathBuf;
@@ -21,6 +21,10 @@ const SPARK: [&str; 2] = ["fleet/spark/requirements.txt", "fleet/spark/build-req
 /// The test program that needs nothing else (`fleet/command/tests/spark`), and the variable by which it finds Spark.
 const SPARK_TESTS: &str = "spark";
 const SPARK_HOME: &str = "HEADWAY_SPARK";
+/// DuckDB and pandas from PyPI, the test program that needs them, and the variable by which it finds them.
+const READERS: &str = "fleet/readers/requirements.txt";
+const READER_TESTS: &str = "readers";
+const READERS_PATH: &str = "HEADWAY_READERS";
 /// What Spark needs for S3, and the variable for the folder with it.
 const SPARK_ON_S3: &str = "fleet/spark/pom.xml";
 const SPARK_ON_S3_PATH: &str = "HEADWAY_SPARK_S3";
@@ -110,7 +114,7 @@ pub fn lints(allowed_in_tests: &[&str]) -> Result<(), Problem> {
     };
     run(clippy().args(["--", "-D", "warnings"]))?;
     // `--tests` leaves out what only `./hw fleet-test` runs.
-    for tests in [&["--tests"][..], &["--test", SERVER_TESTS, "--test", SPARK_TESTS]] {
+    for tests in [&["--tests"][..], &["--test", SERVER_TESTS, "--test", SPARK_TESTS, "--test", READER_TESTS]] {
         run(clippy().args(tests).args(["--", "-D", "warnings"]).args(allowed_in_tests))?;
     }
     Ok(())
@@ -124,10 +128,11 @@ pub fn tests() -> Result<Tally, Problem> {
     Ok(Tally::of_cargo(&output, content))
 }
 
-/// Does Spark answer what DataFusion answers, on this machine?
+/// Does Spark answer what DataFusion answers, on this machine? Do DuckDB and pandas read the same rows?
 pub fn on_spark(jdks: &Jdks) -> Result<Tally, Problem> {
     let mut tests = with_spark(jdks)?;
-    tests.args(["--test", SPARK_TESTS, "--", "--show-output"]);
+    tests.args(["--test", SPARK_TESTS, "--test", READER_TESTS, "--", "--show-output"]);
+    tests.env(READERS_PATH, packages("fleet-readers", READERS)?);
     let (output, content) = run_and_read(&mut tests)?;
     Ok(Tally::of_cargo(&output, content))
 }

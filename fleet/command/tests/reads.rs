@@ -46,6 +46,7 @@ struct Read {
     files: usize,
     /// Row groups that are left by their statistics, and all of the files that were opened.
     groups: (usize, usize),
+    bytes: f64,
     plan: String,
 }
 
@@ -55,7 +56,34 @@ fn read(place: &str, condition: &str) -> Read {
     let ends: Vec<&str> = plan.split(".parquet").collect();
     let names = ends[..ends.len() - 1].iter().filter_map(|text| text.rsplit("day=").next());
     let files = names.collect::<BTreeSet<_>>().len();
-    Read { files, groups: groups(&plan).unwrap_or_default(), plan }
+    Read { files, groups: groups(&plan).unwrap_or_default(), bytes: bytes(&plan), plan }
+}
+
+/// Of all `bytes_scanned=284.2 K`: the sum.
+fn bytes(plan: &str) -> f64 {
+    let amounts = plan.split("bytes_scanned=").skip(1).map(|rest| {
+        let (number, rest) = rest.split_at(rest.find([' ', ',', ']']).expect("the end of a number"));
+        let unit = match rest.trim_start().chars().next() {
+            Some('K') => 1e3,
+            Some('M') => 1e6,
+            _ => 1.0,
+        };
+        number.parse::<f64>().expect("a number") * unit
+    });
+    amounts.sum()
+}
+
+/// How large the files of a table are.
+fn bytes_of(folder: &std::path::Path, table: &str) -> f64 {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let sizes = entries.map(|path| match path.is_dir() {
+        true => bytes_of(&path, table),
+        false if path.to_string_lossy().contains(&format!("/{table}/")) => {
+            path.metadata().expect("a file").len() as f64
+        }
+        false => 0.0,
+    });
+    sizes.sum()
 }
 
 /// Of `row_groups_pruned_statistics=2 total → 1 matched`: 1 and 2.
@@ -135,4 +163,14 @@ fn queries_open_files_and_row_groups_that_they_ask_for() {
             assert_eq!(read.groups, groups, "{condition}: {}", read.plan);
         }
     }
+    // One column, not whole rows.
+    let all = read(place, "");
+    let size = bytes_of(folder.path(), "lock_minute");
+    assert!(all.bytes > 0.0 && all.bytes < 0.75 * size, "{} of {size} bytes: {}", all.bytes, all.plan);
+    // Ten minutes of a day, in one row group of two.
+    let last = read(place, &format!("WHERE service = 'shop' AND {last_minutes}"));
+    assert!(last.bytes > 0.0 && last.bytes < 0.25 * all.bytes, "{} bytes: {}", last.bytes, last.plan);
+    // 66,000 rows, of which the engine may hold 4 MiB.
+    let top = "SELECT service, lock, jvms FROM top_sites ORDER BY blocked_ns DESC LIMIT 1";
+    said(&["sql", top, place, "--memory", "4"]);
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 const PLACE: &str = "HEADWAY_TEST_STORE";
 const BATCHES: u64 = 16;
+/// Kills, unless `HEADWAY_KILLS` has another number.
 const KILLS: u64 = 24;
 
 fn day() -> Day {
@@ -60,7 +61,8 @@ fn a_killed_writer_loses_and_doubles_nothing() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let (mut killed, mut stores) = (0, 0);
-    while killed < KILLS {
+    let kills = std::env::var("HEADWAY_KILLS").map_or(KILLS, |number| number.parse().expect("a number"));
+    while killed < kills {
         let store = place(&format!("store-{stores}"));
         stores += 1;
         // Killed three times, then left alone.
@@ -80,6 +82,7 @@ fn a_killed_writer_loses_and_doubles_nothing() {
         assert!(last.wait().expect("an end").success());
         assert_eq!(runtime.block_on(check(&store, BATCHES)), BATCHES);
     }
+    println!("{killed} writers were killed, in {stores} stores");
 }
 
 /// Everything said to be committed is there, whole and once. Gives how many batches are.
