@@ -133,7 +133,7 @@ impl Bounds {
     /// For a whole recording in the command line: some hundreds of MB.
     pub const fn offline() -> Bounds {
         Bounds {
-            locks: 1 << 20,
+            locks: 1 << 18,
             threads: 1 << 20,
             pending_events: 1 << 22,
             marks: 1 << 22,

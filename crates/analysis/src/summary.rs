@@ -102,7 +102,7 @@ fn selection(analysis: &Analysis, range: Range, settings: &[(String, String)]) -
 /// For how long sampled owners blocked others, by lock and the method that owned it; of a sampled recording, the part that
 /// was recorded one by one.
 fn blocked_by_sampled_owners(analysis: &mut Analysis) -> FxHashMap<(LockId, Option<NameId>), u64> {
-    let (locks, totals) = (analysis.owners.locks(), analysis.aggregate.totals());
+    let locks = analysis.owners.locks();
     let mut blocked = FxHashMap::default();
     for (id, owner) in analysis.replays.monitors.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
@@ -110,7 +110,7 @@ fn blocked_by_sampled_owners(analysis: &mut Analysis) -> FxHashMap<(LockId, Opti
             continue;
         }
         let method = owner.method(&mut analysis.names);
-        let scale = totals.get(&owner.lock).map_or(1.0, LockTotals::recorded_scale);
+        let scale = analysis.aggregate.total_of(owner.lock).map_or(1.0, LockTotals::recorded_scale);
         *blocked.entry((owner.lock, method)).or_default() += (ns as f64 / scale).round() as u64;
     }
     blocked

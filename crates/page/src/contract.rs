@@ -633,6 +633,8 @@ pub struct Facts {
     pub stacks_by_group: bool,
     /// Threads whose short contentions are in the sum of the others of their group.
     pub folded_threads: u64,
+    /// Locks whose short contentions are in the sum of the others of their name.
+    pub folded_locks: u64,
     /// How long threads waited, without idle ones: as in the report.
     pub waited_ns: u64,
     /// Where idle threads waited.

@@ -224,6 +224,7 @@ impl Gather {
         (facts.base_ns, facts.stacks_ns) = self.rows.table.intervals();
         facts.stacks_by_group = self.rows.table.by_group();
         facts.folded_threads = self.rows.table.folded().count() as u64;
+        facts.folded_locks = self.rows.table.folded_locks() as u64;
         let is_known = |def: &&ThreadDef| def.is_virtual && !def.is_service && def.id != ThreadId::SOME_VIRTUAL;
         facts.known_virtual_threads = self.rows.names.definitions().filter(is_known).count() as u64;
         facts.entries = self.rows.table.count_by_kind();

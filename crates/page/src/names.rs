@@ -35,6 +35,8 @@ pub struct Names {
     class_locks: FxHashMap<u32, u32>,
     /// What stands for all locks of one name, by name and class.
     title_locks: FxHashMap<(u32, u32), u32>,
+    /// What stands for those locks of a name that are not kept apart, by name and class.
+    other_locks: FxHashMap<(u32, u32), u32>,
     frames: Vec<Frame>,
     frame_ids: FxHashMap<(u32, u32), u32>,
     methods: FxHashMap<MethodId, u32>,
@@ -79,6 +81,7 @@ impl Default for Names {
             lock_ids: FxHashMap::default(),
             class_locks: FxHashMap::default(),
             title_locks: FxHashMap::default(),
+            other_locks: FxHashMap::default(),
             frames: vec![Frame::default()],
             frame_ids: FxHashMap::default(),
             methods: FxHashMap::default(),
@@ -423,6 +426,23 @@ impl StandIns for Names {
         if known == next {
             let name = self.texts.values[title as usize].clone();
             self.locks.push(Lock { short: name.clone(), name, class, title });
+        }
+        known
+    }
+
+    fn rest_of_name(&mut self, lock: u32) -> u32 {
+        let of_lock = self.locks.get(lock as usize).filter(|_| lock > 0);
+        let Some((class, title)) = of_lock.map(|lock| (lock.class, lock.title)) else { return 0 };
+        let next = self.locks.len() as u32;
+        let known = *self.other_locks.entry((title, class)).or_insert(next);
+        if known == next {
+            let text = |id: u32| self.texts.values[id as usize].as_str();
+            let (title_text, class_text) = (text(title), text(class));
+            let name = match title_text == method::without_package(class_text) {
+                true => format!("{class_text} (others)"),
+                false => format!("{title_text} (others, {class_text})"),
+            };
+            self.locks.push(Lock { short: format!("{title_text} (others)"), name, class, title });
         }
         known
     }

@@ -5,7 +5,8 @@
 //! lock, kind, both call chains and the owner. Their totals are the same and exact.
 //! A projection has a bound. Beyond it intervals become longer, of stacks also
 //! threads give way to their groups and locks to their names; of the totals those of
-//! the threads with the least time are put together, by group. Time is never moved
+//! the threads with the least time are put together, by group, and if that is not enough
+//! also those of the locks with the least time, by name. Time is never moved
 //! from one interval to another one.
 
 use crate::table::{Row, RowSum, APPROXIMATE, CONTINUES, STACKS, SUMMED, TOTALS};
@@ -18,6 +19,8 @@ const SHORTEST_NS: u64 = 1_000_000;
 const ENOUGH_INTERVALS: u64 = 512;
 /// Threads that are always kept apart.
 const LEAST_THREADS: usize = 64;
+/// Locks that are always kept apart: as many as a report has.
+const LEAST_LOCKS: usize = 10_000;
 /// A step that leaves more than this part of the cells is not worth what it loses.
 const WORTH: f64 = 0.8;
 
@@ -29,6 +32,8 @@ pub trait StandIns {
     fn rest_of_group(&mut self, thread: u32) -> u32;
     /// For all locks of a lock's name.
     fn lock_name(&mut self, lock: u32) -> u32;
+    /// For those locks of a lock's name that are not kept apart.
+    fn rest_of_name(&mut self, lock: u32) -> u32;
 }
 
 /// What must be equal to be added up.
@@ -84,6 +89,8 @@ pub(crate) struct Projection {
     tried: usize,
     /// Threads that another one stands for.
     folded: FxHashMap<u32, u32>,
+    /// Locks that another one stands for.
+    folded_locks: FxHashMap<u32, u32>,
     /// No step gains anything.
     coarsest: bool,
     /// End of the last interval that has a cell.
@@ -101,6 +108,7 @@ impl Projection {
             coarse: Coarse::default(),
             tried: 0,
             folded: FxHashMap::default(),
+            folded_locks: FxHashMap::default(),
             coarsest: false,
             end: 0,
             visits: 0,
@@ -119,6 +127,11 @@ impl Projection {
     /// Threads that were put together.
     pub fn folded(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.folded.iter().map(|(thread, rest)| (*thread, *rest))
+    }
+
+    /// Locks that were put together.
+    pub fn folded_locks(&self) -> usize {
+        self.folded_locks.len()
     }
 
     /// True if stacks are kept by groups of threads.
@@ -172,7 +185,8 @@ impl Projection {
 
     fn cell_of(&self, row: &Row, stand_ins: &mut dyn StandIns) -> Cell {
         let thread = self.folded.get(&row.thread).copied().unwrap_or(row.thread);
-        let plain = Cell { thread, lock: row.lock, kind: row.kind, ..Cell::default() };
+        let lock = self.folded_locks.get(&row.lock).copied().unwrap_or(row.lock);
+        let plain = Cell { thread, lock, kind: row.kind, ..Cell::default() };
         if !self.stacks {
             return plain;
         }
@@ -226,44 +240,63 @@ impl Projection {
     /// is none.
     fn coarsen(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
         if !self.stacks {
-            return self.fold_threads(goal, stand_ins);
+            return self.fold(goal, stand_ins);
         }
+        // Where each thread uses many locks once, neither step alone saves anything.
         let steps = [
             Coarse { threads: true, ..self.coarse },
             Coarse { locks: true, ..self.coarse },
+            Coarse { threads: true, locks: true, ..self.coarse },
             Coarse { owners: true, ..self.coarse },
         ];
         let Some(coarse) = steps.get(self.tried).copied() else { return false };
         self.tried += 1;
-        if self.is_worth(&mut |cell| coarser(cell, coarse, stand_ins)) {
+        if coarse != self.coarse && self.is_worth(&mut |cell| coarser(cell, coarse, stand_ins)) {
             self.coarse = coarse;
             self.rekey(&mut |cell| coarser(cell, coarse, stand_ins));
         }
         true
     }
 
-    /// Puts the threads with the least time together.
-    fn fold_threads(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
+    /// Puts together the threads with the least time; if that saves nothing, also the locks with the least time.
+    fn fold(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
+        let rests = self.folded.values().copied().collect();
+        let threads = self.with_least(goal, LEAST_THREADS, &rests, |cell| cell.thread);
+        let threads: FxHashMap<u32, u32> =
+            threads.into_iter().map(|thread| (thread, stand_ins.rest_of_group(thread))).collect();
+        if self.fold_into(threads.clone(), FxHashMap::default()) {
+            return true;
+        }
+        let rests = self.folded_locks.values().copied().collect();
+        let locks = self.with_least(goal, LEAST_LOCKS, &rests, |cell| cell.lock);
+        let locks = locks.into_iter().map(|lock| (lock, stand_ins.rest_of_name(lock))).collect();
+        self.fold_into(threads, locks)
+    }
+
+    /// All but those with the most time; `rests` stand for several already.
+    fn with_least(&self, goal: usize, least: usize, rests: &FxHashSet<u32>, of: fn(&Cell) -> u32) -> Vec<u32> {
         let mut times: FxHashMap<u32, u64> = FxHashMap::default();
-        for (cell, total) in &self.cells {
-            *times.entry(cell.thread).or_default() += total.sum.total;
+        for (cell, total) in self.cells.iter().filter(|(cell, _)| !rests.contains(&of(cell))) {
+            *times.entry(of(cell)).or_default() += total.sum.total;
         }
-        for rest in self.folded.values() {
-            times.remove(rest);
-        }
-        let mut threads: Vec<(u32, u64)> = times.into_iter().filter(|(thread, _)| *thread > 0).collect();
-        threads.sort_unstable_by_key(|(thread, time)| (std::cmp::Reverse(*time), *thread));
-        let kept = (threads.len() * goal / self.cells.len().max(1) / 2).max(LEAST_THREADS);
-        if kept >= threads.len() {
+        let mut all: Vec<(u32, u64)> = times.into_iter().filter(|(id, _)| *id > 0).collect();
+        all.sort_unstable_by_key(|(id, time)| (std::cmp::Reverse(*time), *id));
+        let kept = (all.len() * goal / self.cells.len().max(1) / 2).max(least);
+        all.into_iter().skip(kept).map(|(id, _)| id).collect()
+    }
+
+    /// Lets each of these threads and locks be represented by what it is mapped to, if that saves room.
+    fn fold_into(&mut self, threads: FxHashMap<u32, u32>, locks: FxHashMap<u32, u32>) -> bool {
+        if threads.is_empty() && locks.is_empty() {
             return false;
         }
-        let folded: FxHashMap<u32, u32> =
-            threads[kept..].iter().map(|(thread, _)| (*thread, stand_ins.rest_of_group(*thread))).collect();
-        let fold = |cell: Cell| Cell { thread: folded.get(&cell.thread).copied().unwrap_or(cell.thread), ..cell };
+        let of = |map: &FxHashMap<u32, u32>, id: u32| map.get(&id).copied().unwrap_or(id);
+        let fold = |cell: Cell| Cell { thread: of(&threads, cell.thread), lock: of(&locks, cell.lock), ..cell };
         let is_worth = self.is_worth(&mut { fold });
         if is_worth {
             self.rekey(&mut { fold });
-            self.folded.extend(folded);
+            self.folded.extend(threads);
+            self.folded_locks.extend(locks);
         }
         is_worth
     }
@@ -357,6 +390,10 @@ mod tests {
 
         fn lock_name(&mut self, lock: u32) -> u32 {
             lock / 10 * 10
+        }
+
+        fn rest_of_name(&mut self, _: u32) -> u32 {
+            2_000_000
         }
     }
 
@@ -462,6 +499,29 @@ mod tests {
         assert!(totals.len() <= cells / 4);
         let folded: Vec<u32> = totals.folded().map(|(thread, _)| thread).collect();
         assert!(folded.len() > 300 && folded.iter().all(|thread| *thread >= 1010), "{} folded", folded.len());
+    }
+
+    #[test]
+    fn locks_with_little_time_are_put_together_if_threads_alone_save_nothing() {
+        let (mut totals, mut stacks) = (Projection::new(false), Projection::new(true));
+        for n in 1..=100_000_u32 {
+            let length = if n % 10 == 0 { 50_000 } else { 1000 };
+            let row = Row { lock: n, ..row(u64::from(n) * 10_000, length, 1000 + n % 10_000) };
+            totals.add(&[row], None, usize::MAX, &mut Tens);
+            stacks.add(&[row], None, usize::MAX, &mut Tens);
+        }
+        let all = |projection: &Projection| projection.cells.values().map(|total| total.sum.total).sum::<u64>();
+        let time = 10_000 * 50_000 + 90_000 * 1000;
+        for projection in [&mut totals, &mut stacks] {
+            projection.fit(40_000, &mut Tens);
+            assert_eq!(all(projection), time);
+            assert!(projection.len() <= 40_000, "{} cells", projection.len());
+            assert!(projection.interval() < 10 * MS, "intervals of {} ns", projection.interval());
+        }
+        // Those with the most time are still there one by one.
+        let of = |lock: u32| totals.cells.iter().filter(move |(cell, _)| cell.lock == lock);
+        assert!((1..=10_000).all(|n| of(n * 10).map(|(_, total)| total.sum.total).sum::<u64>() == 50_000));
+        assert!(totals.folded_locks() >= 80_000, "{} folded", totals.folded_locks());
     }
 
     #[test]

@@ -347,6 +347,11 @@ impl Table {
         self.totals.folded()
     }
 
+    /// Locks whose short contentions were put together.
+    pub fn folded_locks(&self) -> usize {
+        self.totals.folded_locks()
+    }
+
     /// Entries of each kind.
     pub fn count_by_kind(&self) -> Vec<u64> {
         let mut counts = vec![0; Kind::ALL.len()];
@@ -462,6 +467,10 @@ mod tests {
         }
 
         fn lock_name(&mut self, lock: u32) -> u32 {
+            lock
+        }
+
+        fn rest_of_name(&mut self, lock: u32) -> u32 {
             lock
         }
     }

@@ -8,6 +8,11 @@ use std::process::Command;
 
 /// See the file's head; the options are those of `headway-stress`.
 pub fn stress(rest: &[String]) -> Result<(), Problem> {
+    if alone == Some("--page") {
+        crate::page::build()?;
+        let test = ["test", "--release", "-p", "headway-page", "--locked", "--test", "many"];
+        return run(cargo().args(test).args(["--", "--ignored", "--nocapture"]));
+    }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();
     products::workloads(jdks.with_compiler())?;
@@ -17,9 +22,11 @@ pub fn stress(rest: &[String]) -> Result<(), Problem> {
 /// `./hw soak --hours N [...]`: one JVM per JDK for hours under everything that
 /// command lines can do to it; the options are those of `headway-soak`. `./hw soak --metrics`:
 /// ten minutes of churn under Prometheus instead; `./hw soak --accuracy`: the tests that `./hw test`
-/// runs on two of the three JDKs, on every one.
+/// runs on two of the three JDKs, on every one; `./hw soak --page`: the page's sums of a hundred thousand threads and a
+/// million locks.
 pub fn soak(rest: &[String]) -> Result<(), Problem> {
-    let alone = ["--metrics", "--accuracy"].into_iter().find(|alone| rest.iter().any(|option| option == alone));
+    let alone =
+        ["--metrics", "--accuracy", "--page"].into_iter().find(|alone| rest.iter().any(|option| option == alone));
     if let Some(alone) = alone.filter(|_| rest.len() > 1) {
         return Err(Misuse(format!("{alone} takes no other option")).into());
     }

@@ -668,6 +668,10 @@ stacksByGroup: boolean,
  */
 foldedThreads: number, 
 /**
+ * Locks whose short contentions are in the sum of the others of their name.
+ */
+foldedLocks: number, 
+/**
  * How long threads waited, without idle ones: as in the report.
  */
 waitedNs: number, 

@@ -579,7 +579,8 @@ function addedUp(facts: Facts): string {
   const what = `${times(facts.summed, "short contention, wait or sample", "short contentions, waits and samples")} cannot be shown one by one. Their time is exact by thread, lock and kind in intervals of ${duration(facts.baseNs)}`;
   const groups = facts.stacksByGroup ? ", by thread group" : "";
   const folded = facts.foldedThreads > 0 ? ` Those of ${times(facts.foldedThreads, "thread")} with the least time are in the sum of the others of their group.` : "";
-  return `${what}; their stacks and owners are kept in intervals of ${duration(facts.stacksNs)}${groups}.${folded}`;
+  const locks = facts.foldedLocks > 0 ? ` Those of ${times(facts.foldedLocks, "lock")} with the least time are in the sum of the others of their name.` : "";
+  return `${what}; their stacks and owners are kept in intervals of ${duration(facts.stacksNs)}${groups}.${folded}${locks}`;
 }
 
 function Missing({ facts }: { facts: Facts }) {

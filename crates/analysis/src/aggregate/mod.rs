@@ -702,6 +702,11 @@ impl Aggregate {
         self.locks.iter().map(|totals| (totals.lock, *totals)).collect()
     }
 
+    /// A lock's totals.
+    pub fn total_of(&self, lock: LockId) -> Option<&LockTotals> {
+        self.lock_ids.get(lock).and_then(|place| self.locks.get(place as usize))
+    }
+
     /// Every lock with blocked time, in no particular order.
     pub fn locks(&self) -> &[LockTotals] {
         &self.locks
