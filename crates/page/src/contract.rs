@@ -656,6 +656,8 @@ pub struct Ledger {
     pub idle_ns: u64,
     /// What the active time was spent on; the parts add up to it.
     pub parts: Vec<LedgerPart>,
+    /// Time on CPU, and ready without a CPU, that was measured while threads waited, were blocked or idle: in those parts.
+    pub while_waiting_ns: (u64, u64),
 }
 
 /// How long virtual threads could run and did not, and what kept their carriers.

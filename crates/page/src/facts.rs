@@ -58,7 +58,23 @@ fn ledger(report: &Report) -> Ledger {
         active_ns: ledger.active_ns(),
         idle_ns: ledger.ns(EntryKind::WaitWork),
         parts: ledger.parts().map(|(part, ns)| ledger_part(report, part, ns)).collect(),
+        while_waiting_ns: while_waiting(report),
     }
+}
+
+/// What was measured of the application's threads and is not in the entries of the ledger for it, because an event says
+/// that the thread waited or was blocked at that time: on CPU (it spun), and ready without a CPU (it had been woken).
+fn while_waiting(report: &Report) -> (u64, u64) {
+    let threads = report.steal.iter().flat_map(|steal| &steal.threads);
+    let measured = threads.filter(|thread| !thread.is_service || thread.is_carrier).map(|thread| &thread.totals);
+    let (mut ran, mut ready) = (0, 0);
+    for totals in measured {
+        ran += totals.corrected_ns;
+        ready += totals.run_queue_ns.max(totals.throttled_ns) + totals.steal_ns;
+    }
+    let ns = |entries: &[EntryKind]| entries.iter().map(|entry| report.ledger.ns(*entry)).sum::<u64>();
+    let no_cpu = ns(&[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal]);
+    (ran.saturating_sub(ns(&[EntryKind::Cpu])), ready.saturating_sub(no_cpu))
 }
 
 fn virtual_threads(found: &VirtualThreadsReport) -> VirtualThreads {

@@ -734,7 +734,11 @@ idleNs: number,
 /**
  * What the active time was spent on; the parts add up to it.
  */
-parts: Array<LedgerPart>, };
+parts: Array<LedgerPart>, 
+/**
+ * Time on CPU, and ready without a CPU, that was measured while threads waited, were blocked or idle: in those parts.
+ */
+whileWaitingNs: [number, number], };
 
 /**
  * What part of the active time was spent on.

@@ -125,7 +125,19 @@ function ThreadTime({ facts }: { facts: Facts }) {
           );
         })}
       </div>
+      <WhileWaiting ledger={ledger} />
     </div>
+  );
+}
+
+/** What the CPU shortage counts and the bar does not: the CPU time of threads that an event says waited. */
+function WhileWaiting({ ledger }: { ledger: Ledger }) {
+  const [ran, ready] = ledger.whileWaitingNs;
+  if (ran + ready < ledger.activeNs / 20) return null;
+  return (
+    <p class="hint" title="The parts “on CPU” and “ready, no CPU” do not contain these times; the CPU shortage does">
+      While threads were waiting, blocked or idle, they ran for {duration(ran)} in total and had no CPU for {duration(ready)}: a wait lasts until the thread runs again.
+    </p>
   );
 }
 
@@ -334,11 +346,11 @@ function Cause({ owners, lock }: { owners: Groups; lock: number }) {
   const { title, largest: words, why } = SHARE_WORDS[largest.what];
   return (
     <>
-      {largest.owner ? <Code title={names.text(largest.owner.method)} name={name(largest)!} /> : title}
+      {largest.owner ? <Code title={names.text(largest.owner.method)} name={name(largest)!} /> : largest.what === "no-method" ? <OwnerThreads name={names.text(lock)} text={title} /> : title}
       <small title={why}>{words[0]}{percent(largest.time / total)}{estimate(largest)}{words[1]}</small>
       {others.map((share) => {
         const { other, why } = SHARE_WORDS[share.what];
-        return <small key={share.what} title={share.owner ? names.text(share.owner.method) : why}>{other[0]}{percent(share.time / total)}{estimate(share)}{other[1]}{name(share)}</small>;
+        return <small key={share.what} title={share.owner ? names.text(share.owner.method) : why}>{other[0]}{percent(share.time / total)}{estimate(share)}{share.what === "no-method" ? <> <OwnerThreads name={names.text(lock)} text={other[1].trim()} /></> : other[1]}{name(share)}</small>;
       })}
       {noCpu > total / 100 && (
         <small title="The owner could run but had no CPU: the environment is the cause, not the lock. An estimate">
@@ -347,6 +359,11 @@ function Cause({ owners, lock }: { owners: Groups; lock: number }) {
       )}
     </>
   );
+}
+
+/** Leads to the threads that owned a lock, as `--by owner-thread` shows them. */
+function OwnerThreads({ name, text }: { name: string; text: string }) {
+  return <a href={address({ page: "locks", by: ["lock-name", "owner-thread"], ...drill(name) })} title="The thread that owned the lock is known, its method is not. Show the threads">{text}</a>;
 }
 
 const OF_OWNERS = ["lock-name", "owner-method"] as const;

@@ -6,10 +6,12 @@ import { actOf } from "../data/owning";
 import { linesOver } from "../data/spent";
 import { filterOf, overTime, useAnswers, useNames } from "../state/asking";
 import { narrow } from "../state/narrow";
+import { factsOf } from "../state/opened";
 import type { ColumnOf } from "../state/pages";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { split } from "../text/frames";
+import { neverText, records } from "../text/options";
 import { PARK_WORDS } from "../text/parks";
 import { count, duration, percent, times } from "../text/units";
 import { Chain } from "../view/Chain";
@@ -36,7 +38,7 @@ export function ParkStatistics() {
   const columns = columnsOf(names, lines);
   const picked = rows.find((row) => pick[0]?.by === "lock" && pick[0].key === names.lock(row.lock).name);
   if (rows.length === 0) {
-    return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : "No thread parked. Record with -e park (or -e lock) to fill this table."}</p>;
+    return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : neverText("No thread parked", records(factsOf(recording)?.settings ?? [], "park"), "park")}</p>;
   }
   return (
     <>

@@ -8,6 +8,7 @@ import { factsOf } from "../state/opened";
 import { WAITS, type ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
+import { neverText, records } from "../text/options";
 import { count, duration, times } from "../text/units";
 import { HOW_WORDS } from "../text/words";
 import { Chain } from "../view/Chain";
@@ -68,7 +69,8 @@ function Waits({ mode }: { mode: Waiting }) {
   const names = useNames(view.value.recording);
   const { recording, services } = view.value;
   const [, kinds, empty, event] = MODES[mode];
-  const isRecorded = kinds.some((kind) => (factsOf(recording)?.entries[KINDS.indexOf(kind)] ?? 0) > 0);
+  const facts = factsOf(recording);
+  const occurred = kinds.some((kind) => (facts?.entries[KINDS.indexOf(kind)] ?? 0) > 0);
   const scope = scopeOf(view.value, whole, kinds);
   const { made, query } = overTime(scope, ["lock"], MOST, INTERVALS);
   const answers = useAnswers(grouping(scope, ["lock", "how"], MOST), grouping(scope, ["lock", "contender-thread"], MOST), query);
@@ -86,13 +88,14 @@ function Waits({ mode }: { mode: Waiting }) {
     { id: "ended", title: "how it ended", why: "How the waits ended; not shown for locks", width: "minmax(190px, 0.5fr)", narrow: "minmax(100px, 0.8fr)", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
   ];
   if (!rows) return <p aria-busy="true">…</p>;
-  if (rows.length === 0) return <p class="empty">{empty} in this range and filter{isRecorded ? (services ? "" : "; check “JVM threads” to include the JVM's own threads") : `. Record with -e ${event} (or -e lock) to fill this table`}.</p>;
+  if (rows.length === 0) return <p class="empty">{occurred ? `${empty} in this range and filter${services ? "" : "; check “JVM threads” to include the JVM's own threads"}.` : neverText(empty, records(facts?.settings ?? [], event), event)}</p>;
   return (
     <>
       <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(rows.find((row) => row.name === picked)?.lock)}
         onSelect={(row) => show({ pick: [{ by: "lock", key: row.name }] }, false)} sort={view.value.sort} otherwise="-total" onSort={(next) => show({ sort: next }, false)} height={360} />
       <p class="foot">
         {times(rows.length, "blocker")}
+        {answers![0].leftOut > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
         <button type="button" class="small push" onClick={() => save("parks.csv", "text/csv", csv([["blocker", "times", "thread_time_ns", "longest_ns", "threads"], ...rows.map((row) => [row.name, row.count, row.total, row.max, row.threads])]))}>CSV</button>
       </p>
     </>

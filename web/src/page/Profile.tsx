@@ -1,10 +1,11 @@
 import { useMemo, useState } from "preact/hooks";
-import { KINDS, type Aspect, type Kind } from "../data/contract";
+import { KINDS, type Aspect, type Facts, type Kind } from "../data/contract";
 import { flame, flat, type FlameNode, type MethodTotal, type Stacks } from "../data/flame";
 import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useNames, useSource } from "../state/asking";
 import { SHAPES, WEIGHTS, type ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
+import { records } from "../text/options";
 import { duration, percent, times } from "../text/units";
 import { Typed, useDuration } from "../view/FilterBar";
 import { NO_STATE } from "../view/colours";
@@ -20,15 +21,18 @@ interface Weight {
   kinds: Kind[];
   of: Aspect;
   why: string;
+  /** The event of `-e`, what is said if it was recorded and did not occur, and otherwise. */
+  event: string;
+  never: string;
   empty: string;
 }
 
 const TIMES: Record<(typeof WEIGHTS)[number], Weight> = {
-  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", empty: "No CPU samples were recorded (-e cpu records them)." },
-  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples were recorded (-e wall records them)." },
-  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", empty: "No blocked time was recorded (-e lock records it)." },
-  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", empty: "No blocked time was recorded (-e lock records it)." },
-  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", empty: "No waits were recorded (-e lock records them)." },
+  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", event: "cpu", never: "No thread was sampled on a CPU.", empty: "No CPU samples were recorded (-e cpu records them)." },
+  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", event: "wall", never: "No thread was sampled.", empty: "No wall-clock samples were recorded (-e wall records them)." },
+  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", event: "monitor", never: "No thread was blocked on a lock.", empty: "No blocked time was recorded (-e lock records it)." },
+  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", event: "monitor", never: "No thread was blocked on a lock.", empty: "No blocked time was recorded (-e lock records it)." },
+  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", event: "monitor", never: "No thread waited.", empty: "No waits were recorded (-e lock records them)." },
 };
 
 const TITLES: Record<(typeof SHAPES)[number], string> = { flame: "Flame graph", tree: "Calling context tree", flat: "Methods", callers: "Callers" };
@@ -40,10 +44,11 @@ export function Profile() {
   const facts = opening.recordings[recording]!;
   const names = useNames(recording);
   const [weight = "", shape = "", folding = ""] = view.value.mode.split(".");
-  const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts.entries);
+  const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts);
   const { kinds, of, why } = TIMES[chosen];
-  const isRecorded = kinds.some((one) => (facts.entries[KINDS.indexOf(one)] ?? 0) > 0);
-  const empty = isRecorded ? "None in this range and filter. “Show all” removes both." : TIMES[chosen].empty;
+  const occurred = kinds.some((one) => (facts.entries[KINDS.indexOf(one)] ?? 0) > 0);
+  const { event, never, empty: missing } = TIMES[chosen];
+  const empty = occurred ? "None in this range and filter. “Show all” removes both." : records(facts.settings, event) ? never : missing;
   const form = sandwich !== "" ? "sandwich" : shape || "flame";
   const fold = folding !== "all";
   const scope = scopeOf(view.value, whole, of === "owner-chain" || chosen === "blocked" ? kinds.filter((one) => kind === "all" || one === kind) : kinds);
@@ -94,9 +99,10 @@ export function Profile() {
 }
 
 /** The first weight that the recording has anything of; CPU if none. */
-function firstFilled(entries: number[]): (typeof WEIGHTS)[number] {
+function firstFilled({ entries, waitedNs, blockedNs }: Facts): (typeof WEIGHTS)[number] {
   if ((entries[4] ?? 0) > 0) return "cpu";
   if ((entries[5] ?? 0) > 0) return "wall";
+  if (waitedNs > blockedNs) return "waiting";
   if ((entries[0] ?? 0) + (entries[1] ?? 0) > 0) return "blocked";
   return "cpu";
 }

@@ -2,15 +2,17 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Groups, type Kind, type Scope, type Steal as Taken } from "../data/contract";
 import { average, type Range } from "../data/intervals";
-import { CARRIER } from "../data/lanes";
+import { CARRIER, JVM } from "../data/lanes";
 import { cpusOf, linesOver, OFF_CPU, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { noCpuIn, offCpuOf, stealIn } from "../data/steal";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, withoutFilter } from "../state/asking";
 import type { View } from "../state/address";
 import { narrow } from "../state/narrow";
+import { factsOf } from "../state/opened";
 import type { ColumnOf } from "../state/pages";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
+import { threadsText } from "../text/owning";
 import { count, duration, mean, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { COLOURS, NO_STATE } from "../view/colours";
@@ -207,18 +209,33 @@ function Threads() {
         <span class="hint">in the chosen range{view.value.thread !== "" && " and filter by thread"}{view.value.services ? "" : ", without the JVM's own threads except carriers of virtual threads; the sentence above includes all"}</span>
       </div>
       {answers && rows.length === 0 ? (
-        <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
+        <p class="empty">Nothing was measured of these threads in this range. The box “JVM threads” adds the JVM's own.</p>
       ) : (
         <>
           <TreeTable label="Time without a CPU, by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-offCpu" onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
-            {times(rows.length, single ? "thread" : "group")}
+            {single ? <Counted rows={rows} /> : times(rows.length, "group")}
             {leftOut > 0 && `; ${count(leftOut)} with less time not shown`}
             <button type="button" class="small push" title="Download as CSV" onClick={() => save("steal.csv", "text/csv", csv([["name", "cpu_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_ns", "off_cpu_share"], ...rows.map((row) => [row.name, row.ran, row.steal, row.throttled, row.queued, row.offCpu, row.share])]))}>CSV</button>
           </p>
         </>
       )}
     </section>
+  );
+}
+
+/** How many threads the table has, and how many of the application it does not have. */
+function Counted({ rows }: { rows: Row[] }) {
+  const names = useNames(view.value.recording);
+  const { range, thread, recording } = view.value;
+  const threads = rows.map(({ value }) => names.thread(value));
+  const own = threads.filter(({ kind }) => kind < JVM).reduce((sum, { others }) => sum + Math.max(1, others), 0);
+  const missing = range || thread !== "" ? 0 : (factsOf(recording)?.threads ?? 0) - own;
+  return (
+    <span title={missing > 0 ? "Virtual threads, whose carriers are measured; and threads that did not run" : undefined}>
+      {threadsText(own, threads)}
+      {missing > 0 && `; no time was measured of the other ${times(missing, "application thread")}`}
+    </span>
   );
 }
 

@@ -28,6 +28,25 @@ export function leavesOutLocks(settings: [string, string][]): boolean {
   return events !== undefined && !["monitor", "park", "pressure"].some((event) => events.includes(event));
 }
 
+/** What JFR calls what an event of `-e` records. */
+const OF_JFR: Record<string, string> = { monitor: "jdk.JavaMonitorWait", park: "jdk.ThreadPark", cpu: "jdk.ExecutionSample" };
+
+/** True if an event of `-e` was recorded, whether or not it occurred; null if the recording does not say. */
+export function records(settings: [string, string][], event: string): boolean | null {
+  const value = (wanted: string) => settings.find(([name]) => name === wanted)?.[1];
+  const events = value("events")?.split(/[,+]/);
+  if (events) return events.includes(event) || (events.includes("lock") && (event === "monitor" || event === "park"));
+  const enabled = value(`${OF_JFR[event]}#enabled`);
+  return enabled === undefined ? null : enabled === "true";
+}
+
+/** Why a table about an event is empty in the whole recording: nothing happened, or nothing was recorded. */
+export function neverText(empty: string, isRecorded: boolean | null, event: string): string {
+  if (isRecorded) return `${empty} in the whole recording.`;
+  const how = `record with -e ${event} (or -e lock)`;
+  return isRecorded === null ? `${empty} in this recording. It does not say whether such events were recorded: to be sure, ${how}.` : `Not recorded: to fill this table, ${how}.`;
+}
+
 /** The events that `-e` takes: `lock` stands for monitor and park. */
 function eventsOf(value: string): string {
   const events = value.split(",");
