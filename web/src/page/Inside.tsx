@@ -7,6 +7,8 @@ import { coverageOf, isWeighted, knowledgeOf } from "../data/owning";
 import type { Step } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { view } from "../state/view";
+import { split } from "../text/frames";
+import { CALLED_FROM } from "../text/owning";
 import { lockOf } from "../text/sentence";
 import { duration, percent, times } from "../text/units";
 import { useDuration } from "../view/FilterBar";
@@ -39,6 +41,11 @@ export function freeOf(blocked: Groups): number {
 export function NoSample({ within }: { within: Step[] }) {
   const answers = useAnswers(grouping(scopeOf(view.value, useDuration(), undefined, within), ["how"], 20));
   return answers && <>{noSample(freeOf(answers[0]))}</>;
+}
+
+/** Without packages: what distinguishes methods is at the end, where a narrow window cuts. */
+function shortOf(spot: string): string {
+  return spot.split(CALLED_FROM).map((frame) => split(frame)[1]).join(CALLED_FROM);
 }
 
 /** Where inside the owner the time of a selection went. */
@@ -75,7 +82,7 @@ export function Inside({ within }: { within: Step[] }) {
       ) : (
         <>
           <ol class="spots">
-            {spots.slice(0, MOST).map((spot) => line(spot.text, spot.total, <code class="cut">{spot.text}</code>, spot.text))}
+            {spots.slice(0, MOST).map((spot) => line(spot.text, spot.total, <code class="cut">{shortOf(spot.text)}</code>, spot.text))}
             {rest > 0 && line("rest", rest, <span class="hint">{times(spots.length - MOST, "more line")} in the flame graph</span>, "Lines with less time")}
             {coverage.notSampled > 0 && line("none", coverage.notSampled, <span class="hint">not sampled</span>, "Blocked time with a known owner of which no sample shows what the owner did")}
           </ol>

@@ -8,6 +8,7 @@ import { linesOver } from "../data/spent";
 import { stateOf, type State } from "../data/states";
 import { intervalAt, type Cut } from "../data/intervals";
 import { overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { factsOf } from "../state/opened";
 import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
 import { ALL_STACKS } from "../state/address";
@@ -15,7 +16,7 @@ import { address, show, view } from "../state/view";
 import { threadsText } from "../text/owning";
 import { laneState, segmentText } from "../text/segment";
 import { duration, moment, times } from "../text/units";
-import { HOW_WORDS, STATE_WORDS } from "../text/words";
+import { HOW_WORDS, laneWords, STATE_WORDS } from "../text/words";
 import { Axis } from "../view/Axis";
 import { Chain } from "../view/Chain";
 import { kindOf, STATE_COLOURS } from "../view/colours";
@@ -68,6 +69,7 @@ export function Threads() {
   const colours = STATE_COLOURS[theme.value];
   const isBlocked = all.some((lane) => lane.blockedNs > 0);
   const summed = all.some((lane) => lane.longest.includes(ONLY_SUMS));
+  const words = laneWords(factsOf(view.value.recording)!);
   return (
     <>
       <section class="card">
@@ -75,7 +77,7 @@ export function Threads() {
         <div class="legend">
           {STATES_SHOWN.filter((one) => all.some((lane) => lane.kind.some((_, at) => laneState(lane, at) === one))).map((one) => (
             <span key={one}>
-              <i class="swatch" style={{ background: colours[one] }} /> {STATE_WORDS[one]}
+              <i class="swatch" style={{ background: colours[one] }} /> {words[one]}
             </span>
           ))}
           {owning && all.some((lane) => owning.times.has(lane.thread)) && (
@@ -97,7 +99,7 @@ export function Threads() {
       </section>
       {entry && <Detail entry={entry} names={names} lanes={all} />}
       {!entry && wanted && picked && <p class="card problem" role="alert">There is no single bar “{STATE_WORDS[wanted.kind]}” of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording. <button type="button" class="small" onClick={() => show({ contention: null })}>drop it</button></p>}
-      {!entry && !wanted && <Hint isBlocked={isBlocked} />}
+      {!entry && !wanted && <Hint isBlocked={isBlocked} measured={words !== STATE_WORDS} />}
     </>
   );
 }
@@ -121,8 +123,8 @@ export function mainOwner(entry: Entry): Slice | undefined {
   return [...entry.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
 }
 
-function Hint({ isBlocked }: { isBlocked: boolean }) {
-  return <p class="hint">Each row is a thread. {isBlocked && "In the tallest bars, the thread was blocked on a lock: click one to see which thread owned the lock, what both did, and an arrow to the owner. The arrow keys step through the bars of a row. "}Click a name to see the flame graph of the thread. To see several threads in one flame graph, check their boxes, or click their rows with Shift.</p>;
+function Hint({ isBlocked, measured }: { isBlocked: boolean; measured: boolean }) {
+  return <p class="hint">Each row is a thread. {isBlocked && "In the tallest bars, the thread was blocked on a lock: click one to see which thread owned the lock, what both did, and an arrow to the owner. The arrow keys step through the bars of a row. "}Click a name to see the flame graph of the thread. To see several threads in one flame graph, check their boxes, or click their rows with Shift.{measured && <> When a thread ran is not known, but <a href={address({ page: "steal", mode: "threads" })}>for how long</a>.</>}</p>;
 }
 
 /** Leads to the flame graph of the threads that are chosen. */
@@ -280,7 +282,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey, owning, 
     const segment = at(event);
     const interval = cut && intervalAt(cut, from + event.offsetX / scale);
     const others = interval === null ? 0 : (owning?.[interval] ?? 0);
-    setTitle([segment === null ? "" : segmentText(lane, segment), others > 0 ? `others were blocked ${duration(others)} on locks it had in ${duration(cut!.edges[interval! + 1]! - cut!.edges[interval!]!)}` : ""].filter(Boolean).join("; "));
+    setTitle([segment === null ? "" : segmentText(lane, segment, laneWords(factsOf(view.value.recording)!)), others > 0 ? `others were blocked ${duration(others)} on locks it had in ${duration(cut!.edges[interval! + 1]! - cut!.edges[interval!]!)}` : ""].filter(Boolean).join("; "));
   };
   return (
     <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its contentions`}`} title={title}

@@ -149,6 +149,8 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
   const within = new Map(edges.filter((edge) => edge.from === edge.to).map((edge) => [edge.from, edge]));
   const between = edges.filter((edge) => edge.from !== edge.to);
   const most = Math.max(1, ...between.map((edge) => edge.total));
+  const strokeOf = (edge: Edge) => 1 + (7 * edge.total) / most;
+  const tipOf = (edge: Edge) => 8 + 1.5 * strokeOf(edge);
   const { width: drawn = 0, height = 0 } = graph.graph();
   // The time beside the last arrow may stand out.
   const width = drawn + 30;
@@ -166,9 +168,11 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
       </button>
       <svg ref={drawing} viewBox={`-6 -6 ${width + 12} ${height + 12}`} style={{ maxWidth: `${width + 12}px`, minWidth: `${LEAST_SCALE * (width + 12)}px` }} role="group" aria-label={`${times(graph.nodeCount(), "node")}, ${times(edges.length, "arrow")}`}>
         <defs>
-          <marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
-            <path d="M0 0L10 5L0 10z" />
-          </marker>
+          {between.map((edge) => (
+            <marker key={`${edge.from} ${edge.to}`} id={`tip-${edge.from}-${edge.to}`} viewBox="0 0 10 10" refX="0" refY="5" markerWidth={tipOf(edge)} markerHeight={tipOf(edge)} markerUnits="userSpaceOnUse" orient="auto">
+              <path d="M0 0L10 5L0 10z" />
+            </marker>
+          ))}
         </defs>
         {between.map((edge) => {
           const { points } = graph.edge(String(edge.from), String(edge.to)) as { points: { x: number; y: number }[] };
@@ -179,7 +183,7 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
           const pick = { tabindex: 0, role: "button" as const, onClick: () => onEdge(edge), onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && onEdge(edge) };
           return (
             <g key={`${edge.from} ${edge.to}`} class="edge" aria-label={text} {...(isOne ? pick : { role: "img" as const })}>
-              <path d={`M${points.map((point) => `${point.x} ${point.y}`).join("L")}`} style={{ strokeWidth: String(1 + (7 * edge.total) / most) }} marker-end="url(#tip)" />
+              <path d={`M${before(points, tipOf(edge)).map((point) => `${point.x} ${point.y}`).join("L")}`} style={{ strokeWidth: String(strokeOf(edge)) }} marker-end={`url(#tip-${edge.from}-${edge.to})`} />
               <text x={middle.x + 6} y={middle.y + 4}>{duration(edge.total)}</text>
               <title>{text}</title>
             </g>
@@ -201,6 +205,18 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
       </svg>
     </div>
   );
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** A line that ends so far before its end: there its tip begins, which a wide line would cover. */
+function before(points: Point[], length: number): Point[] {
+  const [from, to] = points.slice(-2) as [Point, Point];
+  const part = Math.max(0, 1 - length / Math.max(1, Math.hypot(to.x - from.x, to.y - from.y)));
+  return [...points.slice(0, -1), { x: from.x + part * (to.x - from.x), y: from.y + part * (to.y - from.y) }];
 }
 
 function busiest(edges: Edge[]): number {

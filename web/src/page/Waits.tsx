@@ -43,13 +43,13 @@ export function Waits({ facts }: { facts: Facts }) {
                 <a href={address(waitsIn(wait.method, wait.isMonitor))} title={`Show the waits in ${wait.method}`}>
                   <Code name={split(wait.method)[1]} />
                 </a>
-                <small>{split(wait.on)[1]}</small>
+                <small><Object name={split(wait.on)[1]} /></small>
               </td>
               <td class="number">
                 {duration(wait.totalNs)}
                 <Bar part={wait.totalNs / most} colour={wait.isMonitor ? COLOURS.wait : COLOURS.park} />
-                <small>{times(wait.count, "wait")}</small>
-                <small>longest {duration(wait.maxNs)}</small>
+                <small class="whole">{times(wait.count, "wait")}</small>
+                <small class="whole">longest {duration(wait.maxNs)}</small>
               </td>
               <td>{wait.groups.join(", ")}</td>
               <td title={wait.endedBy}>{wait.endedBy ? <Code name={split(wait.endedBy)[1]} /> : wait.byTimeout ? "timeout" : "several, or unknown"}</td>
@@ -62,6 +62,12 @@ export function Waits({ facts }: { facts: Facts }) {
       </table>
     </section>
   );
+}
+
+/** A name that is broken before its identity hash code, if it must be. */
+function Object({ name }: { name: string }) {
+  const at = name.lastIndexOf("@");
+  return at <= 0 ? <>{name}</> : <>{name.slice(0, at)}<wbr />{name.slice(at)}</>;
 }
 
 function When({ facts, place }: { facts: Facts; place: number }) {

@@ -11,8 +11,8 @@ export function laneState(lane: Lane, at: number): State {
 }
 
 /** What a segment is; of several close together the time in them, not from first to last. */
-export function segmentText(lane: Lane, at: number): string {
-  const state = STATE_WORDS[laneState(lane, at)];
+export function segmentText(lane: Lane, at: number, words = STATE_WORDS): string {
+  const state = words[laneState(lane, at)];
   const several = lane.joined[at]! > 1 || lane.longest[at] === ONLY_SUMS;
   if (!several) return `${state} for ${duration(lane.total[at]!)}`;
   const sum = lane.longest[at] === ONLY_SUMS ? ", of which only the sum is kept" : "";

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseUtc, tick, utc } from "./clock";
+import { KINDS, type Facts, type Kind } from "../data/contract";
 import { csv } from "./download";
 import { parts, split, withoutPackage, wordsOf } from "./frames";
-import { leavesOutLocks, optionsOf } from "./options";
+import { leavesOutLocks, neverText, optionsOf, records } from "./options";
 import { lockOf, pieces } from "./sentence";
 import { shellWord } from "./shell";
+import { laneWords, STATE_WORDS } from "./words";
 import { axisEnd, between, count, duration, interval, moment, parseMoment, percent, wrongBegin, wrongEnd } from "./units";
 
 describe("findings", () => {
@@ -118,6 +120,21 @@ describe("settings of a recording", () => {
   it("says whether locks were recorded", () => {
     const of = (events: string) => leavesOutLocks([["events", events]]);
     expect([of("cpu,wall"), of("cpu,park"), of("monitor"), of("pressure"), leavesOutLocks([])]).toEqual([true, false, false, false, false]);
+  });
+
+  it("say of lanes that the rest contains CPU time where that is known by interval only", () => {
+    const facts = (...kinds: Kind[]) => ({ entries: KINDS.map((kind) => (kinds.includes(kind) ? 1 : 0)) }) as unknown as Facts;
+    expect(laneWords(facts("ran", "monitor")).alive).toMatch(/^on CPU, ready, sleep/);
+    expect([laneWords(facts("ran", "cpu")), laneWords(facts("monitor"))]).toEqual([STATE_WORDS, STATE_WORDS]);
+  });
+
+  it("know whether an event was recorded that did not occur", () => {
+    const park = (settings: [string, string][]) => records(settings, "park");
+    expect([park([["events", "monitor,park,steal"]]), park([["events", "lock"]]), park([["events", "cpu"]])]).toEqual([true, true, false]);
+    expect([park([["jdk.ThreadPark#enabled", "true"]]), park([["jdk.ThreadPark#enabled", "false"]]), park([])]).toEqual([true, false, null]);
+    expect(neverText("No thread parked", true, "park")).toBe("No thread parked in the whole recording.");
+    expect(neverText("No thread parked", false, "park")).toBe("Not recorded: to fill this table, record with -e park (or -e lock).");
+    expect(neverText("No thread parked", null, "park")).toContain("does not say whether");
   });
 
   it("are the options that a user types", () => {

@@ -1,5 +1,5 @@
 // What things are called in the page, and one sentence each.
-import type { Aspect, How, Kind } from "../data/contract";
+import { KINDS, type Aspect, type Facts, type How, type Kind } from "../data/contract";
 import type { State } from "../data/states";
 
 export const KIND_WORDS: Record<Kind, string> = {
@@ -29,6 +29,15 @@ export const STATE_WORDS: Record<State, string> = {
   "virtual-blocked": "virtual threads blocked on a lock",
   "virtual-waiting": "virtual threads waiting",
 };
+
+/**
+ * The words for lanes: where CPU time was measured by interval, but no CPU samples were taken, the rest of a lane contains the time
+ * on CPU and the time ready without one.
+ */
+export function laneWords({ entries }: Facts): Record<State, string> {
+  const has = (kind: Kind) => (entries[KINDS.indexOf(kind)] ?? 0) > 0;
+  return has("cpu") || !has("ran") ? STATE_WORDS : { ...STATE_WORDS, alive: "on CPU, ready, sleep, I/O, native, or not recorded" };
+}
 
 export const HOW_WORDS: Record<How, string> = {
   none: "",
