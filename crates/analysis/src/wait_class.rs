@@ -20,6 +20,10 @@ const SHALLOW: usize = 3;
 /// The same for a thread that waits there for most of its life, again and again, and
 /// for which nobody waits.
 const SHALLOW_FOR_MOST: usize = 6;
+/// Own frames where the method with which a thread begins waits itself: nobody called it for anything.
+const ROOT: usize = 1;
+/// Who waited so many times longer than others had for it did not wait for what they do.
+const LONGER: u64 = 2;
 /// Waits of each thread that make a loop.
 const LOOP: u64 = 5;
 /// Part of its life from which on a thread lives to wait there.
@@ -27,6 +31,8 @@ const MOST_OF_LIFE: f64 = 0.5;
 /// Part of the waited time ended by the waiters' own group, from which on they give
 /// each other what they wait for.
 const BY_PEERS: f64 = 0.3;
+/// The same of the waits that somebody ended: others reached their limit.
+const MOST_BY_PEERS: f64 = 0.5;
 /// Part of the other group's waits that this one ends, from which on each waits for
 /// what the other does.
 const MUTUAL: f64 = 0.1;
@@ -51,7 +57,7 @@ pub(crate) struct WaitClasses {
 impl WaitClasses {
     /// Looks at all sites together.
     pub fn new(sites: &[Site], names: &Names, threads: &Threads, range: Range) -> WaitClasses {
-        let by_group = Ended::new(sites, names);
+        let by_group = Ended::new(sites, names, (threads, range));
         let mut classes: Vec<EntryKind> =
             sites.iter().map(|site| class(site, &by_group, names, threads, range)).collect();
         let left_alone = left_alone(sites, names, threads, range);
@@ -149,21 +155,24 @@ struct Ended {
     of: FxHashMap<String, u64>,
     /// Threads of a group that waited.
     threads: FxHashMap<String, usize>,
+    /// How long they lived together and did not wait.
+    did_not_wait_ns: FxHashMap<String, u64>,
 }
 
 impl Ended {
-    fn new(sites: &[Site], names: &Names) -> Ended {
+    fn new(sites: &[Site], names: &Names, (lives, range): (&Threads, Range)) -> Ended {
         let mut ended = Ended {
             pairs: FxHashSet::default(),
             by: FxHashMap::default(),
             of: FxHashMap::default(),
             threads: FxHashMap::default(),
+            did_not_wait_ns: FxHashMap::default(),
         };
-        let mut members: FxHashMap<String, FxHashSet<u64>> = FxHashMap::default();
+        let mut members: FxHashMap<String, FxHashMap<ThreadId, u64>> = FxHashMap::default();
         for site in sites {
             let waiters = site_groups(site, names);
-            for thread in site.threads.keys() {
-                members.entry(names.group_text(*thread)).or_default().insert(thread.0);
+            for (thread, ns) in &site.threads {
+                *members.entry(names.group_text(*thread)).or_default().entry(*thread).or_default() += ns;
             }
             // Where several groups wait, which of them was woken is not kept.
             let [waiter] = &waiters[..] else { continue };
@@ -178,8 +187,21 @@ impl Ended {
                 *ended.by.entry((waiter.clone(), by)).or_default() += times;
             }
         }
-        ended.threads = members.into_iter().map(|(group, threads)| (group, threads.len())).collect();
+        for (group, threads) in members {
+            let not_waited = threads.iter().map(|(id, ns)| lives.life_ns(*id, range).saturating_sub(*ns)).sum();
+            ended.did_not_wait_ns.insert(group.clone(), not_waited);
+            ended.threads.insert(group, threads.len());
+        }
         ended
+    }
+
+    /// True if those that ended these waits did something for so short a time that the waits cannot have been for it, as
+    /// of one that only hands work on to free workers.
+    fn had_no_time(&self, site: &Site, names: &Names) -> bool {
+        let time: u64 = site.notifiers.keys().filter_map(|by| self.did_not_wait_ns.get(names.text(*by))).sum();
+        let longest = site.threads.values().copied().max().unwrap_or(0);
+        let are_known = site.notifiers.keys().all(|by| self.did_not_wait_ns.contains_key(names.text(*by)));
+        are_known && longest > LONGER.saturating_mul(time)
     }
 
     /// True if threads of the group end waits of others.
@@ -227,13 +249,18 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     let of_peers = || -> u64 {
         site.notifiers.iter().filter(|(by, _)| groups.iter().any(|g| g == names.text(**by))).map(|(_, n)| n).sum()
     };
+    // In the middle of their work, threads that give each other what they wait for do so however often they give up.
+    let are_most_of_peers =
+        || !stack.is_shallow(SHALLOW_FOR_MOST) && share(of_peers(), site.notifiers.values().sum()) >= MOST_BY_PEERS;
+    let are_of_peers = || share(of_peers(), site.count) >= BY_PEERS || are_most_of_peers();
     // A latch for each wait, opened by threads of the same kind, is no meeting.
     let gives_on = site.synchronizer == Synchronizer::CountDownLatch && site.changes_lock;
     let rendezvous = site.synchronizer.is_rendezvous();
-    if (!rendezvous || gives_on) && site.threads.len() > 1 && share(of_peers(), site.count) >= BY_PEERS {
+    if (!rendezvous || gives_on) && site.threads.len() > 1 && are_of_peers() {
         return EntryKind::WaitPermit;
     }
-    let client = matches!(&groups[..], [group] if ended.is_client(group, &site.notifiers, names));
+    let is_hand_out = || stack.is_shallow(ROOT) && ended.had_no_time(site, names);
+    let client = matches!(&groups[..], [group] if ended.is_client(group, &site.notifiers, names)) && !is_hand_out();
     // A worker waits for work at the same place always; who waits on an object for
     // each occasion waits for that one thing.
     let for_one_thing = client || site.changes_lock;

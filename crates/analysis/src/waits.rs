@@ -413,6 +413,7 @@ impl Waits {
             end,
             has_limit: wait.has_limit,
             outcome: Some(outcome),
+            woken_for_nothing: false,
             waker,
             root: waker,
         });
@@ -433,8 +434,7 @@ impl Waits {
         let site = self.site((wait.blocker, wait.thread), wait.chain, wait.synchronizer, context.names);
         let site = &mut self.sites[site as usize];
         site.count_wait(wait.thread, wait.blocker, ns, self.bound);
-        let gave_up = matches!(wait.outcome, None | Some(ParkOutcome::TimedOut));
-        site.unanswered.add((from, to), gave_up);
+        site.unanswered.add((from, to), wait.is_unanswered());
         match wait.outcome {
             Some(ParkOutcome::TimedOut) => site.timed_out += 1,
             Some(ParkOutcome::Interrupted) => site.interrupted += 1,

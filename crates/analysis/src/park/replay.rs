@@ -105,6 +105,7 @@ impl Parked {
             end: end.max(self.start),
             has_limit: self.has_limit,
             outcome,
+            woken_for_nothing: false,
             waker,
             root: waker,
         }
@@ -579,7 +580,8 @@ impl ParkReplay {
             let named = Waker { thread: waker, chain: ChainId::NONE, time: event.time, seq: unpark };
             let (waker, root) = given.map_or((named, named), |given| (given.ended_by(), given.root));
             let wait = parked.wait(event.thread, event.time, Some(outcome), waker);
-            self.wait(ParkWait { root, ..wait }, owners, sink);
+            let woken_for_nothing = given.is_some_and(|given| given.release == Release::GivesUp);
+            self.wait(ParkWait { root, woken_for_nothing, ..wait }, owners, sink);
             if let Some(parker) = self.parkers.get_mut(&event.thread) {
                 let (blocker, synchronizer) = (parked.blocker, parked.what.synchronizer);
                 parker.last_wait = Some(LastWait { blocker, synchronizer, end: event.time, root });

@@ -23,6 +23,8 @@ pub struct ParkWait {
     pub has_limit: bool,
     /// How it ended; `None` if it did not.
     pub outcome: Option<ParkOutcome>,
+    /// A thread that gave up its own wait, and left the queue, woke this one: nobody gave it what it waited for.
+    pub woken_for_nothing: bool,
     /// Who ended it; all `NONE` if nobody did or it is not known. A thread that
     /// passed a wake-up on from within its own wait did not: then it is `root`.
     pub waker: Waker,
@@ -30,6 +32,14 @@ pub struct ParkWait {
     /// one to arrive at a barrier, where `waker` may be a thread that was
     /// itself woken by it.
     pub root: Waker,
+}
+
+impl ParkWait {
+    /// True if nobody gave the thread what it waited for: it reached its limit, had not come back when the recording
+    /// ended, or was woken for nothing.
+    pub fn is_unanswered(&self) -> bool {
+        self.woken_for_nothing || matches!(self.outcome, None | Some(ParkOutcome::TimedOut))
+    }
 }
 
 /// A thread that ended another's wait.

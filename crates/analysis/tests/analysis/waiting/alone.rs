@@ -273,3 +273,23 @@ fn that_most_of_the_active_time_is_that_of_short_lived_threads_is_in_the_verdict
     assert!(!verdict(99, 5).contains("started and ended"), "{}", verdict(99, 5));
     assert!(!verdict(200, 11).contains("started and ended"), "{}", verdict(200, 11));
 }
+
+/// A scheduler that waits for the time of the next job, and at times for a free worker, which it hands the job to.
+#[test]
+fn workers_are_idle_though_who_hands_them_work_waits_for_a_free_one_if_it_does_nothing_for_them() {
+    let idle = |waits_ms: u64| {
+        let frames = "j.LinkedBlockingQueue.take com.acme.Worker.run java.lang.Thread.run";
+        let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Scheduler.hand");
+        for round in 0..9 {
+            let (worker, begin) = (1 + round % 2, 100 * round);
+            waiting.wait(9, begin, begin + 10, Some(worker));
+            waiting.wait(9, begin + 10, begin + 10 + waits_ms, None);
+            waiting.wait(worker, begin + 10, begin + 95, Some(9));
+        }
+        waits_with(&mut waiting, 9, "j.LinkedBlockingQueue.poll com.acme.Scheduler.run java.lang.Thread.run");
+        let report = waiting.report();
+        report.waits.iter().find(|site| site.method == "com.acme.Worker.run").expect("a site").idle
+    };
+    assert!(idle(88));
+    assert!(!idle(20), "it may be that it did then what they wait for");
+}

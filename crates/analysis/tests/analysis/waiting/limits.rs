@@ -255,3 +255,58 @@ fn that_nothing_is_returned_at_all_is_said_of_waits_with_a_limit() {
     let verdict = waiting.report().verdict;
     assert!(verdict.contains("In the last 1.00 s, no thread ended such a wait"), "{verdict}");
 }
+
+/// What is between the queue of a pool and the thread's root.
+const POOLED: &str = "j.LinkedBlockingQueue.VERB com.acme.Pool.take com.acme.Pool.next com.acme.Pool.connection com.acme.Db.open \
+                    com.acme.Db.query com.acme.Orders.load com.acme.Orders.handle com.acme.Server.run java.lang.Thread.run";
+
+/// Of threads that wait for a permit with a limit, one that gives up wakes the next one, which goes on waiting.
+#[test]
+fn a_thread_that_gives_up_and_wakes_the_next_one_returns_nothing() {
+    let passes = "AQS.acquire AQS.tryAcquireSharedNanos j.Semaphore.tryAcquire com.acme.Gate.pass com.acme.Server.run \
+                  java.lang.Thread.run";
+    let takes = format!("jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos {passes}");
+    let unparks = "jdk.internal.misc.Unsafe.unpark j.locks.LockSupport.unpark AQS.signalNext";
+    let gives_up = format!("{unparks} AQS.cleanQueue AQS.cancelAcquire {passes}");
+    let returns = format!("{unparks} AQS.releaseShared j.Semaphore.release com.acme.Gate.leave com.acme.Server.run");
+    let report = |wakes: &str| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        defined(&mut waiting, &[(4, &takes), (5, wakes)]);
+        waiting.events.push(lock(5, "java.util.concurrent.Semaphore$NonfairSync", 5, ""));
+        for from in (0..1_000).step_by(100) {
+            waiting.wait(1, from, from + 50, None);
+            waiting.wait(2, from, from + 50, Some(1));
+            waiting.wait(2, from + 50, from + 99, None);
+        }
+        for event in &mut waiting.events {
+            match event {
+                Event::ParkBegin(park) => (park.chain, park.blocker) = (ChainId(4), LockId(5)),
+                Event::Park(park) => (park.chain, park.blocker) = (ChainId(4), LockId(5)),
+                Event::Unpark(unpark) => unpark.chain = ChainId(5),
+                _ => {}
+            }
+        }
+        waiting.report()
+    };
+    let said = report(&gives_up);
+    assert!(said.verdict.contains("In the last 1.00 s, no thread ended such a wait"), "{}", said.verdict);
+    assert!(!said.findings[0].text.contains("woken by"), "{}", said.findings[0].text);
+    // The same where the one that wakes had a permit.
+    let said = report(&returns);
+    assert!(!said.verdict.contains("no thread ended such a wait"), "{}", said.verdict);
+    assert!(said.findings[0].text.contains("woken by"), "{}", said.findings[0].text);
+}
+
+/// Threads that lose connections, one after the other, give up: what others returned at first were connections of the
+/// same pool.
+#[test]
+fn that_nothing_is_returned_any_more_is_said_however_often_threads_gave_up() {
+    let mut waiting = Waiting::new(&POOLED.replace("VERB", "take"), &POOLED.replace("VERB", "offer"));
+    (1..=4).for_each(|waiter| waiting.wait(waiter, 0, 90, Some(waiter % 4 + 1)));
+    for from in (100..1_000).step_by(100) {
+        (1..=4).for_each(|waiter| waiting.wait(waiter, from, from + 99, None));
+    }
+    let report = waiting.report();
+    assert_eq!(report.waits[0].entry, EntryKind::WaitPermit);
+    assert!(report.verdict.contains("In the last 910 ms, no thread ended such a wait"), "{}", report.verdict);
+}
