@@ -53,6 +53,9 @@ const PASSED_ON: u64 = 10;
 /// Hand-offs of a lock convoy take less in the mean.
 const CONVOY_HAND_OFF: DurationNs = DurationNs(1_000_000);
 
+/// What is said of the hand-offs of a lock that threads acquire in the order in which they came.
+const FAIR: &str = " The lock is fair: `lock` acquires it only after all threads that already wait for it.";
+
 /// Locks of one name.
 #[derive(Debug, Default)]
 struct Group {
@@ -575,7 +578,10 @@ impl Group {
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
-            true => format!("{late} {}", own_it_in_turn(self.owners.len() as u64, mean, self.is_shared(names))),
+            true => {
+                let in_turn = own_it_in_turn(self.owners.len() as u64, mean, self.is_shared(names));
+                format!("{late} {in_turn}{}", if is_fair(&self.kind.class) { FAIR } else { "" })
+            }
             false => late,
         }
     }
@@ -715,6 +721,11 @@ fn is_nameless(lock: &str) -> bool {
     lock.starts_with("java.") && lock.contains('@') && !lock.contains(' ')
 }
 
+/// True for the class of a lock that threads acquire in the order in which they came.
+fn is_fair(class: &str) -> bool {
+    class.ends_with("ReentrantLock$FairSync")
+}
+
 /// So many threads own a lock in turn, and hand it off in this time. Where `is_shared`, several own it at a time, and for how
 /// long each of them does is not in the time of hand-offs.
 fn own_it_in_turn(owners: u64, mean: DurationNs, is_shared: bool) -> String {
@@ -744,6 +755,12 @@ mod tests {
         let said = |mean| own_it_in_turn(8, DurationNs(mean), false);
         assert!(said(999_999).ends_with("under the lock: a lock convoy."));
         assert!(said(1_000_000).ends_with("under the lock."));
+    }
+
+    #[test]
+    fn only_a_lock_with_an_order_is_fair() {
+        let class = |name: &str| format!("java.util.concurrent.locks.ReentrantLock${name}");
+        assert!(is_fair(&class("FairSync")) && !is_fair(&class("NonfairSync")));
     }
 
     #[test]
