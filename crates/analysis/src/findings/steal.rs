@@ -1,7 +1,7 @@
 //! Findings about what the environment took.
 
 use super::words::{code, percent};
-use super::Gist;
+use super::{Gist, ShortLived};
 use crate::aggregate::share;
 use crate::ledger::{CpuUsers, EntryKind, Quality};
 use crate::report::{Evidence, Finding, FindingKind, Report};
@@ -27,6 +27,8 @@ const MUCH: f64 = 0.25;
 const SHOWN: f64 = 0.9;
 /// It is said how much of the time is no part of the threads' lives from this part on.
 const OUTSIDE: f64 = 0.1;
+/// What the evidence calls the waiting that is no part of the threads' lives, where that is most of it.
+const AROUND_LIVES: &str = "outside-lives";
 /// A shorter time is no finding.
 const LEAST_NS: u64 = 100_000_000;
 
@@ -115,18 +117,34 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut evidence = vec![Evidence::of(entry(cause), lacked_ns(totals), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     evidence.extend(users.zip(idle).map(|(users, part)| Evidence::exact(IDLE, users.idle_ns, Some(part))));
+    // Each start of a thread waits for a CPU: who else used one says little of that.
+    let around = outside.map(|ns| (ns, share(ns, lacked_ns(totals)))).filter(|(_, part)| *part >= MOST);
+    evidence.extend(around.map(|(ns, part)| Evidence {
+        quality: Quality::Estimated,
+        least_ns: Some(ns),
+        ..Evidence::exact(AROUND_LIVES, ns, Some(part))
+    }));
     let mut text = format!(
         "{} waited {}{} for a CPU and ran for {}{} {}",
         who(group),
         DurationNs(lacked_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
-        if idle.is_some() { "," } else { ":" },
-        idle.map_or_else(
-            || reason(cause, others.is_some(), steal.quota.as_ref(), report.recording.cpus()),
-            although_idle
-        ),
+        if idle.is_some() && around.is_none() { "," } else { ":" },
+        match (around, idle) {
+            (Some((_, part)), _) => around_lives("at least", part),
+            (None, Some(part)) => although_idle(part),
+            (None, None) => reason(cause, others.is_some(), steal.quota.as_ref(), report.recording.cpus()),
+        },
     );
+    let mut gist = Gist { who: who(group), ..Gist::default() };
+    if let Some((_, part)) = around {
+        gist.add(&around_lives("At least", part));
+        if let Some(short) = report.short_lived.as_ref().map(ShortLived::text) {
+            text = format!("{text} {short}");
+            gist.add(&short);
+        }
+    }
     if let Some(users) = users {
         let _ = write!(text, " {}", who_had_it(users, report.selection.reported.is_some()));
     }
@@ -136,21 +154,22 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         false => format!("{} of {}", DurationNs(affected), DurationNs(report.duration_ns)),
     };
     let mut details = vec![match idle {
-        None if others.is_none() => format!("{}; too few CPUs during {when}", in_parts(totals)),
+        None if others.is_none() && around.is_none() => format!("{}; too few CPUs during {when}", in_parts(totals)),
         _ => format!("{}; threads waited for a CPU during {when}", in_parts(totals)),
     }];
     details.extend(part.and_then(|_| less_in_bar(group, report)));
-    details.extend(outside.map(|ns| {
-        format!(
+    details.extend(outside.map(|ns| match around {
+        Some(_) => format!("the bar does not contain this part of the waiting (at least {})", DurationNs(ns)),
+        None => format!(
             "at least {} of this waiting was before the threads started or after they ended; the bar does not contain it",
             DurationNs(ns)
-        )
+        ),
     }));
     Finding {
         kind: FindingKind::Environment,
         text,
         subject: if group.name.is_empty() { "all threads".to_owned() } else { code(&group.name) },
-        gist: Gist { who: who(group), ..Gist::default() },
+        gist,
         details,
         cost_ns: lacked_ns(totals),
         share: part,
@@ -259,6 +278,10 @@ fn much_idle(users: &CpuUsers) -> Option<f64> {
     Some(share(users.idle_ns, all)).filter(|part| *part >= MUCH)
 }
 
+fn around_lives(at_least: &str, part: f64) -> String {
+    format!("{at_least} {} of this waiting was before the threads started or after they ended.", percent(part))
+}
+
 fn although_idle(part: f64) -> String {
     format!(
         "although the machine's CPUs were idle for {} of the time. Threads become ready at the same moments, or may not use \
@@ -267,15 +290,22 @@ fn although_idle(part: f64) -> String {
     )
 }
 
-/// True if the finding is that there were too few CPUs: much of the machine's CPU time was not idle.
+/// True if the finding is that there were too few CPUs: much of the machine's CPU time was not idle, and what threads
+/// waited was mostly a part of their lives.
 pub(super) fn is_lack_of_cpus(finding: &Finding) -> bool {
-    finding.kind == FindingKind::Environment && !finding.evidence.iter().any(|evidence| evidence.what == IDLE)
+    let is_other = |what: &str| [IDLE, AROUND_LIVES].contains(&what);
+    finding.kind == FindingKind::Environment && !finding.evidence.iter().any(|evidence| is_other(&evidence.what))
+}
+
+/// True if threads waited for a CPU mostly before they started or after they ended.
+fn is_around_lives(finding: &Finding) -> bool {
+    finding.evidence.iter().any(|evidence| evidence.what == AROUND_LIVES)
 }
 
 /// The part of the CPU time that other processes had, if that is why threads waited for a CPU.
 pub(super) fn had_by_others(finding: &Finding) -> Option<f64> {
     let evidence = finding.evidence.iter().find(|evidence| evidence.what == OTHERS)?;
-    evidence.share.filter(|_| finding.kind == FindingKind::Environment)
+    evidence.share.filter(|_| finding.kind == FindingKind::Environment && !is_around_lives(finding))
 }
 
 fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>, cpus: Option<u64>) -> String {

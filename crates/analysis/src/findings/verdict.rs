@@ -77,7 +77,10 @@ pub(super) fn verdict(report: &Report) -> String {
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         let said = match had_by_others(first) {
             Some(others) => beside_others(others, &loss, own, part),
-            None if first.kind == FindingKind::Environment && !records(&report.recording.settings, "cpu") => {
+            None if first.kind == FindingKind::Environment
+                && first.gist.meanwhile.is_empty()
+                && !records(&report.recording.settings, "cpu") =>
+            {
                 format!("{loss} To see in which methods they ran, record with `-e lock,steal,cpu`.")
             }
             // Of two that cost as much, what was done meanwhile is in the findings.

@@ -556,6 +556,43 @@ fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_l
     assert!(text.contains("more threads were ready than there are CPUs"), "{text}");
 }
 
+/// Threads for one task each: a start waits for a CPU, whoever else uses one.
+#[test]
+fn what_threads_wait_around_their_lives_is_not_blamed_on_other_processes() {
+    let said = |lived_ms: u64| {
+        let point = |ms, thread| ThreadPoint { time: at(ms), thread };
+        let request = ThreadId(21);
+        let mut events = vec![thread(request, "request"), Event::ThreadStart(point(900 - lived_ms, request))];
+        events.extend(Second { machine: (1_800, 0), ..second(0, &[(request, 20, 700), (OTHER, 0, 0)]) }.events());
+        events.push(Event::ThreadEnd(point(900, request)));
+        report(&events, Options::default())
+    };
+    let short = said(70);
+    let finding = short.findings.iter().find(|one| one.kind == FindingKind::Environment).expect("a finding");
+    let around =
+        "ran for 20.0 ms: at least 90 % of this waiting was before the threads started or after they ended. Of the \
+                  CPU time used on the machine, other processes had 99 %";
+    assert!(finding.text.contains(around), "{}", finding.text);
+    assert_eq!(
+        finding.details[0],
+        "all of it in the run queue (no steal, no throttling); threads waited for a CPU during the whole recording"
+    );
+    assert!(
+        finding.details.iter().any(|one| one.ends_with("this part of the waiting (at least 630 ms)")),
+        "{finding:?}"
+    );
+    assert!(!short.verdict.contains("Other processes"), "{}", short.verdict);
+    assert!(
+        short.verdict.ends_with(
+            "waiting for a CPU. At least 90 % of this waiting was before the threads started or after they ended."
+        ),
+        "{}",
+        short.verdict
+    );
+    let long = said(900);
+    assert!(long.verdict.starts_with("Other processes had 99 % of the CPU time."), "{}", long.verdict);
+}
+
 #[test]
 fn carriers_without_a_cpu_are_virtual_threads_that_wait_for_one() {
     let carriers = [1, 2].map(|id| {

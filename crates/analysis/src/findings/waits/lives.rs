@@ -35,6 +35,12 @@ impl ShortLived {
     pub(in crate::findings) fn mean_life_ns(&self) -> u64 {
         self.life_ns / self.threads.max(1)
     }
+
+    /// ``Meanwhile, 4,724 threads `request` started and ended (on average, 909 per second).``
+    pub(in crate::findings) fn text(&self) -> String {
+        let (threads, group, per_second) = (count(self.threads, "thread"), code(&self.group), digits(self.per_second));
+        format!("Meanwhile, {threads} {group} started and ended (on average, {per_second} per second).")
+    }
 }
 
 impl<'a> Lives<'a> {
@@ -109,9 +115,7 @@ impl Group {
             return None;
         }
         let short_lived = lives.short_lived(names).filter(|group| share(group.threads, self.count) >= MOST_OF)?;
-        let (threads, group) = (count(short_lived.threads, "thread"), code(&short_lived.group));
-        let per_second = digits(short_lived.per_second);
-        Some(format!("Meanwhile, {threads} {group} started and ended (on average, {per_second} per second)."))
+        Some(short_lived.text())
     }
 
     /// That no permit or pooled object came back in the last part of the range, or in all of it, although threads waited
