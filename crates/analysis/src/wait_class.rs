@@ -432,18 +432,33 @@ pub(crate) fn is_join(path: PathId, names: &Names) -> bool {
         .is_some_and(|full| full.starts_with(JOIN))
 }
 
-/// True for a method of a queue that adds to it.
+/// True for a method of a queue, or of a publisher with room for some items, that adds to it.
 fn is_put(full: &str) -> bool {
     let Some(rest) = full.strip_prefix("java.util.concurrent.") else { return false };
     let Some((class, method)) = rest.split_once('.') else { return false };
     // Both sides of a SynchronousQueue are in `transfer` of a class within it.
     let queue = !class.contains('$') && (class.ends_with("Queue") || class.ends_with("Deque"));
+    let gives =
+        |method: &str| method.starts_with("submit") || method.starts_with("offer") || method.starts_with("doOffer");
+    if class == "SubmissionPublisher" {
+        return gives(method);
+    }
     queue && ["put", "offer", "add", "transfer"].iter().any(|verb| method.starts_with(verb))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_adds_to_a_queue_or_a_publisher_gives() {
+        let juc = |method: &str| is_put(&format!("java.util.concurrent.{method}"));
+        assert!(
+            juc("ArrayBlockingQueue.put") && juc("SubmissionPublisher.doOffer") && juc("SubmissionPublisher.submit")
+        );
+        assert!(!juc("ArrayBlockingQueue.take") && !juc("SubmissionPublisher.close"));
+        assert!(!juc("SubmissionPublisher$BufferedSubscription.request") && !juc("Semaphore.acquire"));
+    }
 
     #[test]
     fn workers_of_coroutines_without_work_are_idle_although_they_wake_each_other() {

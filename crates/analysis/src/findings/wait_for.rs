@@ -181,10 +181,17 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
         None => String::new(),
     };
     if let Some(first) = first {
+        // Nobody is blocked on what is waited for.
+        let they = match root.direct_ns {
+            0 => "They".to_owned(),
+            direct => format!(
+                "For {} of that time, they were blocked on this lock. For {}, they",
+                percent(share(direct, cost_ns)),
+                percent(share(root.through_ns, cost_ns)),
+            ),
+        };
         text += &format!(
-            ". For {} of that time, they were blocked on this lock. For {}, they were blocked on {}, which {} owned while it was itself {}.",
-            percent(share(root.direct_ns, cost_ns)),
-            percent(share(root.through_ns, cost_ns)),
+            ". {they} were blocked on {}, which {} owned while it was itself {}.",
             code(&names.lock_short(first.lock)),
             whose(first, names),
             on.as_deref().unwrap_or("blocked"),
@@ -215,8 +222,8 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
     }
     let (direct, through) = (DurationNs(root.direct_ns), DurationNs(root.through_ns));
-    let mut details =
-        vec![format!("{direct} blocked on that lock itself, {through} on locks whose owners waited for it")];
+    let parts = format!("{direct} blocked on that lock itself, {through} on locks whose owners waited for it");
+    let mut details: Vec<String> = (root.direct_ns > 0).then_some(parts).into_iter().collect();
     // Two links are in the sentence already.
     if root.longest.len() > 2 {
         details.push(format!("longest chain: {}", chain_text(&root.longest, names)));

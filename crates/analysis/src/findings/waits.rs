@@ -453,7 +453,10 @@ impl Group {
             (_, Synchronizer::Sleep) => "time to pass (`Thread.sleep`)".to_owned(),
             (_, Synchronizer::CyclicBarrier | Synchronizer::Phaser) => format!("the last thread at {words}"),
             (EntryKind::WaitPermit, _) if self.path().is_some_and(|path| is_giving(path, names)) => {
-                format!("room in {words}")
+                match self.synchronizer {
+                    Synchronizer::Other => "room for another item (an unpark)".to_owned(),
+                    _ => format!("room in {words}"),
+                }
             }
             (EntryKind::WaitPermit, Synchronizer::Monitor) => {
                 "something that another thread returns (`Object.wait`)".to_owned()

@@ -32,3 +32,20 @@ fn who_calls_a_library_that_sleeps_is_held_up_by_it() {
 fn who_may_start_no_more_tasks_is_not_idle() {
     assert_eq!(waits_of(THROTTLED, &[1, 2], 9), (EntryKind::WaitPermit, false));
 }
+
+#[test]
+fn nobody_is_said_to_be_blocked_on_what_an_owner_waits_for() {
+    let mut script = Script::new();
+    let second = script.enter(10, 2, 3, 1);
+    let parked = script.park(20, 1, 6, LATCH, 0);
+    let woken = script.unpark(80, 9, COUNT_DOWN, 1);
+    script.back(80, parked, woken);
+    script.exit(100, 1, 3);
+    script.entered(100, second);
+    let findings = script.report(110, "lock").findings;
+    let finding = findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).expect("a finding");
+    let they =
+        " ended. They were blocked on `Ledger.lock`, which `Ledger.audit` owned while it was itself waiting for `";
+    assert!(finding.text.contains(they), "{}", finding.text);
+    assert_eq!(finding.details, [] as [&str; 0]);
+}
