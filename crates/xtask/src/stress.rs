@@ -8,11 +8,6 @@ use std::process::Command;
 
 /// See the file's head; the options are those of `headway-stress`.
 pub fn stress(rest: &[String]) -> Result<(), Problem> {
-    if alone == Some("--page") {
-        crate::page::build()?;
-        let test = ["test", "--release", "-p", "headway-page", "--locked", "--test", "many"];
-        return run(cargo().args(test).args(["--", "--ignored", "--nocapture"]));
-    }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();
     products::workloads(jdks.with_compiler())?;
@@ -29,6 +24,11 @@ pub fn soak(rest: &[String]) -> Result<(), Problem> {
         ["--metrics", "--accuracy", "--page"].into_iter().find(|alone| rest.iter().any(|option| option == alone));
     if let Some(alone) = alone.filter(|_| rest.len() > 1) {
         return Err(Misuse(format!("{alone} takes no other option")).into());
+    }
+    if alone == Some("--page") {
+        crate::page::build()?;
+        let test = ["test", "--release", "-p", "headway-page", "--locked", "--test", "many"];
+        return run(cargo().args(test).args(["--", "--ignored", "--nocapture"]));
     }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();
