@@ -94,6 +94,9 @@ impl Core {
     /// Switches capture on or off.
     pub fn set_recording(&self, on: bool) {
         let ended = if on { u64::MAX } else { clock::now().0 };
+        if !on {
+            self.definitions.ends(TimeNs(ended));
+        }
         self.recording_ended.store(ended, Ordering::SeqCst);
         self.recording.store(on, Ordering::SeqCst);
     }

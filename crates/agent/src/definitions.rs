@@ -5,9 +5,9 @@
 //! While it is held nothing of the VM is called, so that a thread which holds
 //! it always gets on: some callers stand where a safepoint must wait for them.
 
-use headway_model::event::{Degraded, LockDef, StopTheWorld, ThreadDef};
+use headway_model::event::{Degraded, LockDef, StopTheWorld, ThreadDef, ThreadPoint};
 use headway_model::stack::ChainDef;
-use headway_model::{Event, LockId, Method, MethodId};
+use headway_model::{Event, LockId, Method, MethodId, TimeNs};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,9 +33,20 @@ struct Inner {
     last_method: MethodId,
     /// True while somebody drains.
     wanted: bool,
-    /// True from when threads are defined for a recording until that begins.
-    begins: bool,
+    at: Phase,
     refused: u64,
+}
+
+/// How far a recording is.
+#[derive(Clone, Copy, Default)]
+enum Phase {
+    /// Threads are defined for one that has not begun.
+    Begins,
+    /// It goes on, or there is none.
+    #[default]
+    Goes,
+    /// It ended then, and what it has is still collected.
+    Ended(TimeNs),
 }
 
 impl Inner {
@@ -65,7 +76,7 @@ impl Definitions {
     pub fn set_wanted(&self, wanted: bool) {
         let mut inner = self.lock();
         inner.wanted = wanted;
-        inner.begins = wanted;
+        inner.at = if wanted { Phase::Begins } else { Phase::Goes };
         let old = std::mem::take(&mut inner.queue);
         drop(inner);
         drop(old);
@@ -73,7 +84,15 @@ impl Definitions {
 
     /// The recording has begun: starts and ends of threads are in its events now.
     pub fn begun(&self) {
-        self.lock().begins = false;
+        self.lock().at = Phase::Goes;
+    }
+
+    /// The recording is about to end, at `time`; does nothing the second time.
+    pub fn ends(&self, time: TimeNs) {
+        let mut inner = self.lock();
+        if let Phase::Goes = inner.at {
+            inner.at = Phase::Ended(time);
+        }
     }
 
     /// How many definitions found no room since the last call.
@@ -150,13 +169,17 @@ impl Definitions {
         self.push(begin);
     }
 
-    /// A thread started or ended after threads were defined for a recording, and before that begins: without this it
-    /// would count as alive from its begin to its end.
-    pub fn came_or_went(&self, point: Event) {
+    /// A thread started or ended after threads were defined for a recording, and before that begins; or when it had ended,
+    /// and its last samples are taken: then it did so at the end, at the earliest. Without this it would count as alive from
+    /// the recording's begin to its end.
+    pub fn came_or_went(&self, what: fn(ThreadPoint) -> Event, mut point: ThreadPoint) {
         let mut inner = self.lock();
-        if inner.begins {
-            inner.push(Definition::Event(point));
+        match inner.at {
+            Phase::Begins => {}
+            Phase::Ended(time) => point.time = point.time.min(time),
+            Phase::Goes => return,
         }
+        inner.push(Definition::Event(what(point)));
     }
 
     /// Takes what has been defined since the last call.
@@ -168,8 +191,7 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_model::event::ThreadPoint;
-    use headway_model::{ThreadId, TimeNs};
+    use headway_model::ThreadId;
 
     #[test]
     fn a_method_is_defined_once() {
@@ -185,17 +207,36 @@ mod tests {
         assert_eq!(taken[0], Definition::Event(Event::Method(first, Arc::new(method))));
         assert_eq!(taken.len(), 2);
         assert!(definitions.take().is_empty());
-        let end = Event::ThreadEnd(ThreadPoint { time: TimeNs(5), thread: ThreadId(7) });
-        definitions.came_or_went(end.clone());
-        assert_eq!(definitions.take(), [Definition::Event(end.clone())]);
-        definitions.begun();
-        definitions.came_or_went(end.clone());
-        assert!(definitions.take().is_empty(), "the recording's events have it");
         let last = definitions.forget_methods();
         assert!(definitions.method(method_again) > last);
         definitions.set_wanted(false);
         definitions.lock_name(LockId(1), "nobody wants this".into());
-        definitions.came_or_went(end);
+        assert!(definitions.take().is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_comes_or_goes_while_a_recording_begins_or_ends_is_no_thread_of_all_of_it() {
+        let definitions = Definitions::default();
+        let at = |time| ThreadPoint { time: TimeNs(time), thread: ThreadId(7) };
+        let goes = |time| definitions.came_or_went(Event::ThreadEnd, at(time));
+        let ended = |time| Definition::Event(Event::ThreadEnd(at(time)));
+        definitions.set_wanted(true);
+        goes(5);
+        assert_eq!(definitions.take(), [ended(5)]);
+        definitions.begun();
+        goes(6);
+        assert!(definitions.take().is_empty(), "the recording's events have it");
+        definitions.ends(TimeNs(9));
+        definitions.ends(TimeNs(20));
+        goes(8);
+        definitions.came_or_went(Event::ThreadStart, at(12));
+        assert_eq!(
+            definitions.take(),
+            [ended(8), Definition::Event(Event::ThreadStart(at(9)))],
+            "no later than its end"
+        );
+        definitions.set_wanted(false);
+        goes(13);
         assert!(definitions.take().is_empty());
     }
 }

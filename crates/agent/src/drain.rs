@@ -441,6 +441,8 @@ impl Drain {
         self.take_batch(&mut batch);
         agent.losses.add(Loss::Unfinished, self.unread.unwrap_or(0));
         self.sample_steal(true);
+        // Threads that came meanwhile were sampled, too.
+        self.take_batch(&mut Vec::new());
         self.tell_transactions(watermark, true);
         if self.monitors {
             agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent, |thread| self.long.knows(thread)));

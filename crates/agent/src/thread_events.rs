@@ -31,7 +31,7 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, process::current_os_id()) else { return };
     observer().thread_started(slot);
     if !agent.is_recording() {
-        return agent.definitions.came_or_went(Event::ThreadStart(point(slot)));
+        return agent.definitions.came_or_went(Event::ThreadStart, point(slot));
     }
     let os_id = slot.os_id.load(Ordering::Relaxed);
     if !agent.samples.thread_started(Started { os_id, vm_thread: slot.vm_thread(), thread: slot.thread() }) {
@@ -58,7 +58,7 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
         pressure::capture::release(agent, slot);
         agent.append(slot, &Record::thread_end(&point));
     } else {
-        agent.definitions.came_or_went(Event::ThreadEnd(point(slot)));
+        agent.definitions.came_or_went(Event::ThreadEnd, point(slot));
     }
     steal::on_thread_end(agent, slot);
     agent.release(slot);
@@ -81,7 +81,7 @@ pub fn define_all(agent: &'static Agent, jni: Jni, asks_where: bool) -> Vec<Wait
             let state = agent.jvmti.thread_state(thread).unwrap_or(0);
             let now = clock::now();
             if state & TERMINATED != 0 {
-                agent.definitions.came_or_went(Event::ThreadEnd(point(slot)));
+                agent.definitions.came_or_went(Event::ThreadEnd, point(slot));
             }
             if !park::under_way::find(agent, jni, slot, thread, state) {
                 agent.pressure.found.note(slot.thread(), vm_thread, state, now);

@@ -59,11 +59,22 @@ impl Spoken {
     /// # Errors
     /// The line is another one.
     pub fn says(&mut self, word: &str) -> Result<(), Problem> {
-        let mut line = String::new();
-        self.from.read_line(&mut line)?;
-        match line.trim() == word {
+        let line = self.line()?;
+        match line == word {
             true => Ok(()),
             false => Err(format!("the program said {line:?} instead of {word:?}").into()),
+        }
+    }
+
+    /// Its next line.
+    ///
+    /// # Errors
+    /// It says nothing more.
+    pub fn line(&mut self) -> Result<String, Problem> {
+        let mut line = String::new();
+        match self.from.read_line(&mut line)? {
+            0 => Err("the program says nothing more".into()),
+            _ => Ok(line.trim().to_owned()),
         }
     }
 
