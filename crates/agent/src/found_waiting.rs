@@ -25,17 +25,19 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, thread: Ref, s
         return None;
     }
     let chain = agent.chains.of_other(agent, jni, slot, thread);
+    // It may have gone on meanwhile, and may be in another wait.
+    let timeout = timeout_of([state, agent.jvmti.thread_state(thread).unwrap_or(0)])?;
     let start = clock::now();
-    slot.wait.begin(Begun { start, chain, argument: timeout_of(state).0, ..Begun::default() });
+    slot.wait.begin(Begun { start, chain, argument: timeout.0, ..Begun::default() });
     Some(Waiting { slot, start })
 }
 
-/// What the JVMTI state of a thread in `Object.wait` says of its timeout.
-fn timeout_of(state: i32) -> DurationNs {
-    match state & WITH_TIMEOUT {
-        0 => DurationNs::ZERO,
-        _ => UNKNOWN_TIMEOUT,
-    }
+/// What the JVMTI states of a thread before and after it was asked where it waits say of the timeout there: none only
+/// where both say so. `None` if it does not wait any more.
+fn timeout_of(states: [i32; 2]) -> Option<DurationNs> {
+    let has_limit = states.iter().any(|state| state & WITH_TIMEOUT != 0);
+    let waits = states.iter().all(|state| state & IN_OBJECT_WAIT != 0);
+    waits.then_some(if has_limit { UNKNOWN_TIMEOUT } else { DurationNs::ZERO })
 }
 
 /// Reports those that still wait: the recording is under way, and the end of such a wait is seen from now on. Of one that
@@ -66,7 +68,12 @@ mod tests {
     #[test]
     fn a_wait_under_way_has_a_timeout_where_its_state_says_so() {
         // Alive, waiting, in `Object.wait`: indefinitely, and with a timeout.
-        assert_eq!(timeout_of(0x1 | 0x80 | 0x10 | IN_OBJECT_WAIT), DurationNs::ZERO);
-        assert_eq!(timeout_of(0x1 | 0x80 | 0x20 | IN_OBJECT_WAIT), UNKNOWN_TIMEOUT);
+        let (ever, timed) = (0x1 | 0x80 | 0x10 | IN_OBJECT_WAIT, 0x1 | 0x80 | 0x20 | IN_OBJECT_WAIT);
+        assert_eq!(timeout_of([ever, ever]), Some(DurationNs::ZERO));
+        assert_eq!(timeout_of([timed, timed]), Some(UNKNOWN_TIMEOUT));
+        // It left one wait for another: where it was asked in between, it was in either.
+        assert_eq!(timeout_of([ever, timed]), Some(UNKNOWN_TIMEOUT));
+        assert_eq!(timeout_of([timed, ever]), Some(UNKNOWN_TIMEOUT));
+        assert_eq!((timeout_of([timed, 0x1 | 0x4]), timeout_of([ever, 0])), (None, None), "it runs, or has ended");
     }
 }

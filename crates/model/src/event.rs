@@ -451,11 +451,13 @@ pub enum ParkLimit {
     For(DurationNs),
     /// Until a moment in milliseconds of the Unix epoch.
     UntilEpochMs(u64),
-    /// There is a limit, of which no more is known: the park began before the recording.
+    /// The park began before the recording: there is a limit, of which no more is known, or it is not known whether there
+    /// is one.
     Unknown,
 }
 
-/// The timeout of a wait of which only is known that it has one, because it began before the recording.
+/// The timeout of a wait that began before the recording: it has one, of which no more is known, or it is not known
+/// whether it has one.
 pub const UNKNOWN_TIMEOUT: DurationNs = DurationNs(i64::MAX as u64);
 
 /// See [`Event::ParkBegin`].

@@ -101,11 +101,7 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, s
     let blocker = parks().blockers.of_thread(agent, jni, object, |_, _, _| ());
     let chain = agent.chains.of_other(agent, jni, slot, object);
     // It may have gone on meanwhile, and may be in another park.
-    let state = agent.jvmti.thread_state(object).unwrap_or(0);
-    if state & PARKED == 0 {
-        return false;
-    }
-    let limit = limit_of(state);
+    let Some(limit) = limit_of([state, agent.jvmti.thread_state(object).unwrap_or(0)]) else { return false };
     let seq = if agent.pressure.is_sparing() { Seq(time.0) } else { parks().next_seq() };
     let thread = slot.thread();
     let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
@@ -117,12 +113,12 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, s
     true
 }
 
-/// What the JVMTI state of a parked thread says of the park's limit.
-fn limit_of(state: i32) -> ParkLimit {
-    match state & WITH_TIMEOUT {
-        0 => ParkLimit::None,
-        _ => ParkLimit::Unknown,
-    }
+/// What the JVMTI states of a parked thread before and after it was asked where it is parked say of the limit there: none
+/// only where both say so. `None` if it is not parked any more.
+fn limit_of(states: [i32; 2]) -> Option<ParkLimit> {
+    let has_limit = states.iter().any(|state| state & WITH_TIMEOUT != 0);
+    let are_parked = states.iter().all(|state| state & PARKED != 0);
+    are_parked.then_some(if has_limit { ParkLimit::Unknown } else { ParkLimit::None })
 }
 
 /// On the thread itself: it parks again, or ends.
@@ -164,7 +160,12 @@ mod tests {
     #[test]
     fn a_park_under_way_has_a_limit_where_its_state_says_so() {
         // Alive, waiting, parked: indefinitely, and with a timeout.
-        assert_eq!(limit_of(0x1 | 0x80 | 0x10 | PARKED), ParkLimit::None);
-        assert_eq!(limit_of(0x1 | 0x80 | 0x20 | PARKED), ParkLimit::Unknown);
+        let (ever, timed) = (0x1 | 0x80 | 0x10 | PARKED, 0x1 | 0x80 | 0x20 | PARKED);
+        assert_eq!(limit_of([ever, ever]), Some(ParkLimit::None));
+        assert_eq!(limit_of([timed, timed]), Some(ParkLimit::Unknown));
+        // It left one park for another: where it was asked in between, it was in either.
+        assert_eq!(limit_of([ever, timed]), Some(ParkLimit::Unknown));
+        assert_eq!(limit_of([timed, ever]), Some(ParkLimit::Unknown));
+        assert_eq!((limit_of([timed, 0x1 | 0x4]), limit_of([ever, 0])), (None, None), "it runs, or has ended");
     }
 }
