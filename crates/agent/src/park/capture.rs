@@ -523,6 +523,14 @@ fn deadline(begin: &ParkBegin) -> Option<TimeNs> {
     }
 }
 
+/// True if a permit from before a park that reached its limit did not end it: with that permit it had come back at once. It
+/// came as the thread's former park reached its limit, and the VM took it then.
+fn is_of_former_park(given: TimeNs, begin: TimeNs, deadline: Option<TimeNs>, now: TimeNs) -> bool {
+    /// A thread that comes back at once may have no CPU for so long.
+    const AT_ONCE: DurationNs = DurationNs(1_000_000);
+    given < begin && deadline.is_some_and(|deadline| now >= deadline && deadline >= begin + AT_ONCE)
+}
+
 /// Why a park ended: the first of these that is seen.
 fn outcome(
     current: &Current<'_>,
@@ -534,7 +542,8 @@ fn outcome(
     let deadline = deadline(begin);
     // A thinned park may have begun that much later.
     let late = if current.is_thinned { DurationNs(2 * clock::coarse_step().0) } else { DurationNs::ZERO };
-    if let Some(given) = current.permit.take(deadline.map(|deadline| deadline + late)) {
+    let given = current.permit.take(deadline.map(|deadline| deadline + late));
+    if let Some(given) = given.filter(|given| !is_of_former_park(given.time, begin.time, deadline, now)) {
         return (ParkOutcome::Unparked, Some(given));
     }
     if is_interrupted(current) {
@@ -706,6 +715,24 @@ pub fn after_unpark(agent: &'static Agent, jni: Jni, unparking: Unparking) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_permit_from_before_a_park_did_not_end_it_at_its_limit() {
+        const MS: u64 = 1_000_000;
+        let is_of_former = |given, deadline: Option<u64>, now| {
+            is_of_former_park(
+                TimeNs(given * MS),
+                TimeNs(100 * MS),
+                deadline.map(|ms| TimeNs(ms * MS)),
+                TimeNs(now * MS),
+            )
+        };
+        assert!(is_of_former(99, Some(600), 600));
+        assert!(!is_of_former(99, Some(600), 101), "it came back at once");
+        assert!(!is_of_former(300, Some(600), 600), "it came meanwhile");
+        assert!(!is_of_former(99, None, 600), "it may have come late");
+        assert!(!is_of_former(99, Some(100), 101), "there was no time to wait");
+    }
 
     #[test]
     fn a_park_gives_up_at_its_limit() {
