@@ -56,38 +56,65 @@ pub(crate) struct Site {
 pub(crate) struct Unanswered {
     /// When that was; zero if it never was.
     pub since: TimeNs,
-    /// For how long at least, after it, some thread waited until its limit or without an end: two at the same time count
-    /// once.
-    pub waited_ns: u64,
-    /// Until when waits are in `waited_ns`.
-    covered: TimeNs,
+    /// The time of intervals that do not change any more.
+    before_ns: u64,
+    /// Until when they are in `before_ns`, or left out.
+    floor: TimeNs,
+    /// The last intervals in which some thread waited, in their order.
+    last: [(TimeNs, TimeNs); Self::LAST],
+    /// How many these are.
+    len: usize,
     /// Some waits are known by their sum only: of these, it is not known when they ended.
     pub has_sums: bool,
 }
 
 impl Unanswered {
+    /// A wait comes when it ends, after shorter ones that ended while it went on.
+    const LAST: usize = 8;
+
+    /// For how long at least, after it, some thread waited until its limit or without an end: two at the same time count
+    /// once.
+    pub fn waited_ns(&self) -> u64 {
+        self.before_ns + self.last[..self.len].iter().map(|(start, end)| end.since(*start).0).sum::<u64>()
+    }
+
     fn add(&mut self, (start, end): (TimeNs, TimeNs), gave_up: bool) {
         match gave_up {
-            true => {
-                self.waited_ns += end.since(start.max(self.since).max(self.covered)).0;
-                self.covered = self.covered.max(end);
-            }
-            false if end >= self.since => {
-                // Waits that overlap it are left out: it is a lower bound.
-                self.since = end;
-                self.waited_ns = 0;
-            }
+            true => self.add_unanswered(start.max(self.since).max(self.floor), end),
+            // Waits that overlap it are left out: it is a lower bound.
+            false if end >= self.since => *self = Unanswered { since: end, has_sums: self.has_sums, ..Self::default() },
             false => {}
         }
+    }
+
+    fn add_unanswered(&mut self, mut start: TimeNs, mut end: TimeNs) {
+        let is_late = self.last[..self.len].last().is_some_and(|(begin, _)| end < *begin);
+        if is_late || end <= start {
+            return;
+        }
+        while let Some((begin, until)) = self.last[..self.len].last().filter(|(_, until)| *until >= start) {
+            (start, end) = (start.min(*begin), end.max(*until));
+            self.len -= 1;
+        }
+        if self.len == Self::LAST {
+            let (begin, until) = self.last[0];
+            self.before_ns += until.since(begin).0;
+            self.floor = until;
+            self.last.rotate_left(1);
+            self.len -= 1;
+        }
+        self.last[self.len] = (start, end);
+        self.len += 1;
     }
 
     /// Both together, after the last that ended in either: the longer time of the two, without what may lie before that.
     pub fn and(self, other: Unanswered) -> Unanswered {
         let since = self.since.max(other.since);
-        let after = |one: Unanswered| one.waited_ns.saturating_sub(since.since(one.since).0);
-        let waited_ns = after(self).max(after(other));
-        let covered = self.covered.max(other.covered);
-        Unanswered { since, waited_ns, covered, has_sums: self.has_sums || other.has_sums }
+        let after = |one: Unanswered| one.waited_ns().saturating_sub(since.since(one.since).0);
+        let before_ns = after(self).max(after(other));
+        let has_sums = self.has_sums || other.has_sums;
+        // Nothing more comes to these.
+        Unanswered { since, before_ns, floor: TimeNs(u64::MAX), has_sums, ..Self::default() }
     }
 }
 
@@ -594,13 +621,28 @@ mod tests {
     #[test]
     fn waits_at_the_same_time_count_once_and_only_after_the_last_that_was_ended() {
         let burst = [(100, 110, true), (101, 110, true), (102, 112, true)];
-        assert_eq!(unanswered(&burst).waited_ns, 12);
+        assert_eq!(unanswered(&burst).waited_ns(), 12);
         let ended = unanswered(&[(10, 50, true), (20, 60, false), (55, 100, true)]);
-        assert_eq!((ended.since, ended.waited_ns), (TimeNs(60), 40));
+        assert_eq!((ended.since, ended.waited_ns()), (TimeNs(60), 40));
         // At another place a wait was ended at 90: what came before says nothing.
         let both = ended.and(unanswered(&[(0, 90, false)]));
-        assert_eq!((both.since, both.waited_ns), (TimeNs(90), 10));
+        assert_eq!((both.since, both.waited_ns()), (TimeNs(90), 10));
         let other = ended.and(unanswered(&[(0, 90, false), (92, 120, true)]));
-        assert_eq!((other.since, other.waited_ns), (TimeNs(90), 28));
+        assert_eq!((other.since, other.waited_ns()), (TimeNs(90), 28));
+    }
+    /// Each wakes another one, which waits on for a moment, while most wait for long.
+    #[test]
+    fn a_wait_counts_whole_though_shorter_ones_ended_in_it() {
+        let mut waits = Vec::new();
+        for round in 0..40 {
+            let from = 100 * round;
+            waits.extend((0..5).map(|short| (from + 10 * short, from + 10 * short + 2, true)));
+            waits.push((from, from + 99, true));
+        }
+        assert_eq!(unanswered(&waits).waited_ns(), 40 * 99);
+        // Apart from each other, and more than are kept.
+        let apart: Vec<_> = (0..40).map(|at| (10 * at, 10 * at + 3, true)).collect();
+        assert_eq!(unanswered(&apart).waited_ns(), 40 * 3);
+        assert_eq!(unanswered(&[(50, 60, true), (10, 20, true)]).waited_ns(), 10, "late: a lower bound");
     }
 }

@@ -129,7 +129,7 @@ impl Group {
         // Where none ended, not even by its limit, that is said already.
         let is_news = all.since > from || self.timed_out > 0;
         let is_known = self.entry == EntryKind::WaitPermit && !all.has_sums && is_news;
-        let lasted = share(last.0, to.since(from).0) >= LONG && share(all.waited_ns, last.0) >= ALONE;
+        let lasted = share(last.0, to.since(from).0) >= LONG && share(all.waited_ns(), last.0) >= ALONE;
         (is_known && lasted).then(|| {
             format!(
                 "In the last {last}, no thread ended such a wait: what these threads wait for is in use for long, or \
