@@ -5,7 +5,7 @@ import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { duration, mean, percent } from "../src/text/units";
-import { breakdown, browser, open, report, scratch, serve, SIZE, summary, type Row, type Served } from "./stage";
+import { breakdown, browser, open, report, scratch, serve, SIZE, summary, type Served } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
@@ -729,19 +729,6 @@ describe("the page in one file", () => {
     await context.close();
   });
 
-  it("leads to the threads that owned a lock in a method that was not recorded", async () => {
-    const [lock] = summary<{ rows: Row[] }>("pool.jfr", ["--by", "lock-name,owner-thread"]).rows;
-    const owner = lock!.children[0]!;
-    const { page, context, complaints } = await visit(report(place.file("pool.html"), ["pool.jfr"]));
-    await page.getByRole("link", { name: "method not recorded" }).first().click();
-    await page.waitForFunction(() => location.hash.startsWith("#/locks") && location.hash.includes("owner-thread"));
-    const row = page.locator(".tablerow").nth(1);
-    await expect.poll(() => row.innerText()).toContain(owner.value);
-    expect(await row.innerText()).toContain(duration(owner.total_ns));
-    expect(complaints).toEqual([]);
-    await context.close();
-  });
-
   it("has names of two lines in the tables of narrow windows, and idle threads apart from those that wait", async () => {
     const { page, context, complaints } = await visit(`${file}#/locks`);
     const legend = page.locator(".timeline .legend");
@@ -761,16 +748,6 @@ describe("the page in one file", () => {
       await grid.locator(".tablerow").first().waitFor();
       expect(await grid.evaluate((one) => one.scrollWidth - one.clientWidth), table).toBeLessThanOrEqual(0);
     }
-    // Idle threads are marked in every width: beside the method where there is no column of threads.
-    await page.goto(`${file}#/parks`);
-    const statistics = page.getByRole("treegrid", { name: "Park statistics by blocker" });
-    const mark = statistics.locator(".tablerow .cut", { hasText: /^idle: / });
-    await statistics.locator(".tablerow").first().waitFor();
-    expect(await mark.allInnerTexts()).toEqual([expect.stringMatching(/^idle: \w+\.\w+$/)]);
-    expect(await statistics.getByRole("columnheader").allInnerTexts()).not.toContain("thread");
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await expect.poll(() => mark.allInnerTexts()).toEqual([expect.stringMatching(/^idle: worker-\d+$/)]);
-    await page.setViewportSize({ width: 800, height: 900 });
     await page.goto(`${file}#/parks?mode=park`);
     const waits = page.getByRole("treegrid", { name: "Waits by blocker" });
     await waits.waitFor();

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { duration, percent } from "../src/text/units";
-import { browser, open, report, scratch, serve, SIZE, summary } from "./stage";
+import { browser, open, report, scratch, serve, SIZE, summary, type Row } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
@@ -98,6 +98,31 @@ describe("the page", () => {
     expect(await page.locator("main h2").allInnerTexts()).toEqual(["Methods on CPU", "Locks and waits were not recorded", "Findings", "This recording"]);
     await rows.first().getByRole("link").click();
     await page.waitForFunction(() => location.hash.startsWith("#/profile") && location.hash.includes("com.acme.shop.Index.hash"));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("marks idle threads in every width: beside the method where there is no column of threads", async () => {
+    const { page, context, complaints } = await visit(`${report(place.file("idle.html"), ["idle.jfr"])}#/parks`);
+    const statistics = page.getByRole("treegrid", { name: "Park statistics by blocker" });
+    const mark = statistics.locator(".tablerow .cut", { hasText: /^idle: / });
+    await expect.poll(() => mark.allInnerTexts()).toEqual(["idle: worker-0"]);
+    await page.setViewportSize({ width: 800, height: 900 });
+    await expect.poll(() => mark.allInnerTexts()).toEqual(["idle: Unsafe.park"]);
+    expect(await statistics.getByRole("columnheader").allInnerTexts()).not.toContain("thread");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("leads to the threads that owned a lock in a method that was not recorded", async () => {
+    const [lock] = summary<{ rows: Row[] }>("pool.jfr", ["--by", "lock-name,owner-thread"]).rows;
+    const owner = lock!.children[0]!;
+    const { page, context, complaints } = await visit(report(place.file("pool.html"), ["pool.jfr"]));
+    await page.getByRole("link", { name: "method not recorded" }).first().click();
+    await page.waitForFunction(() => location.hash.startsWith("#/locks") && location.hash.includes("owner-thread"));
+    const row = page.locator(".tablerow").nth(1);
+    await expect.poll(() => row.innerText()).toContain(owner.value);
+    expect(await row.innerText()).toContain(duration(owner.total_ns));
     expect(complaints).toEqual([]);
     await context.close();
   });

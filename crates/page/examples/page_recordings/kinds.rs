@@ -258,6 +258,27 @@ pub fn exhausted(path: &Path) -> Result<(), Box<dyn Error>> {
     scene.end(END)
 }
 
+/// A pool whose worker waits for work nearly all the time.
+pub fn idle(path: &Path) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path, &[])?;
+    let thread = scene.thread(100, "worker-0");
+    scene.put(Event::ThreadStart(ThreadPoint { time: at(MS), thread }));
+    let blocker = scene.lock(1, CONDITION, "");
+    let chain = scene.chain(&[
+        "jdk.internal.misc.Unsafe.park:-1",
+        "java.util.concurrent.LinkedBlockingQueue.take:435",
+        "java.util.concurrent.ThreadPoolExecutor.getTask:1070",
+        "java.util.concurrent.ThreadPoolExecutor.runWorker:1130",
+        "java.lang.Thread.run:1583",
+    ]);
+    let waits = (10 * MS..END - 200 * MS).step_by(150 * MS as usize).map(|from| {
+        let (time, start, blocker_class) = (at(from + 140 * MS), at(from), CONDITION.into());
+        (from + 140 * MS, Event::Park(Park { time, start, thread, blocker, chain, blocker_class, ..Park::default() }))
+    });
+    scene.play(waits.collect());
+    scene.end(END)
+}
+
 /// Every third is a virtual thread; the others start with the recording.
 fn worker(scene: &mut Scene, n: u64) -> ThreadId {
     let (id, is_virtual) = (ThreadId(100 + n), n % 3 == 2);

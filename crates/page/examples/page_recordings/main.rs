@@ -498,6 +498,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     kinds::cut(&directory.join("cut.jfr"), &directory.join("crowd.jfr"))?;
     kinds::queue(&directory.join("queue.jfr"))?;
     kinds::pool(&directory.join("pool.jfr"))?;
+    kinds::idle(&directory.join("idle.jfr"))?;
     kinds::exhausted(&directory.join("exhausted.jfr"))?;
     kinds::short(&directory.join("short.jfr"))?;
     kinds::cpu(&directory.join("cpu.jfr"))?;
