@@ -656,7 +656,7 @@ pub struct Ledger {
     pub idle_ns: u64,
     /// What the active time was spent on; the parts add up to it.
     pub parts: Vec<LedgerPart>,
-    /// Time on CPU, and ready without a CPU, that was measured while threads waited, were blocked or idle: in those parts.
+    /// Time on CPU, and runnable, that was measured while threads waited, were blocked or idle: in those parts.
     pub while_waiting_ns: (u64, u64),
 }
 

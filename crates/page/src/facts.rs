@@ -63,7 +63,7 @@ fn ledger(report: &Report) -> Ledger {
 }
 
 /// What was measured of the application's threads and is not in the entries of the ledger for it, because an event says
-/// that the thread waited or was blocked at that time: on CPU (it spun), and ready without a CPU (it had been woken).
+/// that the thread waited or was blocked at that time: on CPU (it spun), and runnable (it had been woken).
 fn while_waiting(report: &Report) -> (u64, u64) {
     let threads = report.steal.iter().flat_map(|steal| &steal.threads);
     let measured = threads.filter(|thread| !thread.is_service || thread.is_carrier).map(|thread| &thread.totals);

@@ -28,7 +28,7 @@ pub fn soak(rest: &[String]) -> Result<(), Problem> {
     if alone == Some("--page") {
         crate::page::build()?;
         let test = ["test", "--release", "-p", "headway-page", "--locked", "--test", "many"];
-        return run(cargo().args(test).args(["--", "--ignored", "--nocapture"]));
+        return run(cargo().args(test).env("HEADWAY_MANY", "true").args(["--", "--nocapture"]));
     }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();

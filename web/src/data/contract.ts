@@ -736,7 +736,7 @@ idleNs: number,
  */
 parts: Array<LedgerPart>, 
 /**
- * Time on CPU, and ready without a CPU, that was measured while threads waited, were blocked or idle: in those parts.
+ * Time on CPU, and runnable, that was measured while threads waited, were blocked or idle: in those parts.
  */
 whileWaitingNs: [number, number], };
 
