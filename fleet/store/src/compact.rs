@@ -1,6 +1,7 @@
-//! Compaction: many small files of a day become one for each table and bucket.
+//! Compaction: many small files of a day become one for each table and bucket, or several if it would be too large.
 
 use crate::error::StoreError;
+use crate::files::Part;
 use crate::hours::still_true;
 use crate::layout::Day;
 use crate::manifest::{DataFile, Manifest, Snapshot};
@@ -14,6 +15,9 @@ use std::collections::{BTreeMap, HashSet};
 
 /// How often a compaction begins again because another one came first.
 pub(crate) const TRIES: u32 = 5;
+
+/// No file is larger, in bytes: a query reads files side by side, and one request has one file.
+const LARGEST: u64 = 256 << 20;
 
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +41,14 @@ impl Store {
     /// # Errors
     /// The store fails, a file is damaged, or others keep changing the day.
     pub async fn compact(&self, day: Day) -> Result<Compacted, StoreError> {
+        self.compact_into(day, LARGEST).await
+    }
+
+    /// As [`Self::compact`], into files of at most `largest` bytes if rows are of equal size.
+    ///
+    /// # Errors
+    /// As for [`Self::compact`].
+    pub async fn compact_into(&self, day: Day, largest: u64) -> Result<Compacted, StoreError> {
         for _ in 0..TRIES {
             let snapshot = self.snapshot(day).await?;
             if snapshot.commits.is_empty() {
@@ -50,14 +62,14 @@ impl Store {
                 };
                 return Ok(unchanged);
             }
-            if let Some(compacted) = self.try_compact(&snapshot).await? {
+            if let Some(compacted) = self.try_compact(&snapshot, largest).await? {
                 return Ok(compacted);
             }
         }
         Err(StoreError::Contended(day))
     }
 
-    async fn try_compact(&self, snapshot: &Snapshot) -> Result<Option<Compacted>, StoreError> {
+    async fn try_compact(&self, snapshot: &Snapshot, largest: u64) -> Result<Option<Compacted>, StoreError> {
         let (files_before, rows_before) = totals(snapshot.files());
         let mut groups: BTreeMap<(u64, &str), Vec<&DataFile>> = BTreeMap::new();
         for file in snapshot.files() {
@@ -65,14 +77,16 @@ impl Store {
         }
         let (mut files, mut written) = (Vec::new(), Vec::new());
         for ((bucket, name), group) in groups {
-            let (Some(table), 2..) = (Table::from_name(name), group.len()) else {
+            let Some(table) = Table::from_name(name).filter(|_| is_worth_it(snapshot, &group, largest)) else {
                 files.extend(group.into_iter().cloned());
                 continue;
             };
             let rows = once(table, &self.read_files(table, &group).await?)?;
-            let file = self.write_file(snapshot.day, bucket, table, &unique(), &rows).await?;
-            written.push(file.clone());
-            files.push(file);
+            for part in Part::of_at_most(table, bucket, &rows, largest)? {
+                let file = self.put_file(snapshot.day, &unique(), part).await?;
+                written.push(file.clone());
+                files.push(file);
+            }
         }
         let (files_after, rows_after) = totals(files.iter());
         let mut absorbed = snapshot.manifest.absorbed.clone();
@@ -96,6 +110,14 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// True if files of a table and bucket should become one: there are new ones beside others, or several small ones. What
+/// is large already and has nothing new stays.
+fn is_worth_it(snapshot: &Snapshot, group: &[&DataFile], largest: u64) -> bool {
+    let is_new = |file: &&&DataFile| !snapshot.manifest.files.contains(file);
+    let small = group.iter().filter(|file| file.bytes < largest / 2).count();
+    group.len() > 1 && (small > 1 || group.iter().any(|file| is_new(&file)))
 }
 
 fn totals<'a>(files: impl Iterator<Item = &'a DataFile>) -> (u64, u64) {

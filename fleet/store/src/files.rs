@@ -48,8 +48,33 @@ pub struct Part {
 impl Part {
     /// A table's rows as a file.
     pub(crate) fn of(table: Table, bucket: u64, rows: &RecordBatch) -> Result<Part, StoreError> {
-        let bytes = to_parquet(table, &sorted(table, rows)?)
-            .map_err(|error| StoreError::Parquet(table.name().to_owned(), error.to_string()))?;
+        Part::of_sorted(table, bucket, &sorted(table, rows)?)
+    }
+
+    /// A table's rows as one file, or as several of about the same size, so that none is larger than `largest` bytes
+    /// if its rows are like the others. What one file has comes before what the next one has.
+    pub(crate) fn of_at_most(
+        table: Table,
+        bucket: u64,
+        rows: &RecordBatch,
+        largest: u64,
+    ) -> Result<Vec<Part>, StoreError> {
+        let rows = sorted(table, rows)?;
+        let whole = Part::of_sorted(table, bucket, &rows)?;
+        // Room for files whose rows take more than the average.
+        let pieces = whole.bytes().div_ceil((largest / 4 * 3).max(1)).min(rows.num_rows() as u64) as usize;
+        if whole.bytes() <= largest || pieces < 2 {
+            return Ok(vec![whole]);
+        }
+        let length = rows.num_rows().div_ceil(pieces);
+        let begins = (0..rows.num_rows()).step_by(length);
+        let piece = |begin: usize| rows.slice(begin, length.min(rows.num_rows() - begin));
+        begins.map(|begin| Part::of_sorted(table, bucket, &piece(begin))).collect()
+    }
+
+    fn of_sorted(table: Table, bucket: u64, rows: &RecordBatch) -> Result<Part, StoreError> {
+        let bytes =
+            to_parquet(table, rows).map_err(|error| StoreError::Parquet(table.name().to_owned(), error.to_string()))?;
         let table = table.name().to_owned();
         Ok(Part { table, bucket, rows: rows.num_rows() as u64, bytes: bytes.into() })
     }

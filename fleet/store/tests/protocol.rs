@@ -3,7 +3,7 @@
 mod made_up;
 
 use headway_rollup::rows::{LockMinute, Rolled};
-use headway_store::{Day, Snapshot, Store, StoreError, Table};
+use headway_store::{bucket, Day, Snapshot, Store, StoreError, Table};
 use made_up::{counts, rolled, NOON};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
@@ -214,6 +214,68 @@ fn a_retired_day_takes_nothing() {
         let next = store.snapshot(Day(day().0 + 1)).await.expect("a snapshot");
         assert_eq!(counts(&store, &next).await, [2, 2, 1, 1]);
         assert_eq!(store.retire(Day(day().0 + 1)).await.expect("a removal").rows, 0);
+    });
+}
+
+/// A batch with so many different rows of one lock.
+fn varied(service: &str, host: u32) -> Rolled {
+    let mut batch = rolled(service, host, NOON);
+    let first = batch.locks[0].clone();
+    batch.locks = (0..VARIED)
+        .map(|row| {
+            let hash = (u64::from(host) * 1_000 + row + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let blocked_ns = hash >> 24;
+            LockMinute { owner_stack: Some(hash as i64), blocked_ns, max_ns: blocked_ns, ..first.clone() }
+        })
+        .collect();
+    batch
+}
+
+const VARIED: u64 = 50;
+
+#[test]
+fn a_compaction_makes_no_file_larger_than_it_may() {
+    const LARGEST: u64 = 10_000;
+    const HOSTS: u32 = 20;
+    check(|store| async move {
+        for host in 0..HOSTS {
+            deliver(&store, &varied("shop", host)).await;
+        }
+        let compact = async || store.compact_into(day(), LARGEST).await.expect("a compaction");
+        let of = |snapshot: &Snapshot, table: Table| -> Vec<(String, u64, u64)> {
+            let files = snapshot.files().filter(|file| file.table() == Some(table));
+            files.map(|file| (file.path.clone(), file.rows, file.bytes)).collect()
+        };
+        let sizes = |services: usize, batches: usize| [batches * VARIED as usize, batches * 2, services, batches];
+        compact().await;
+        let first = snapshot(&store).await;
+        let locks = of(&first, Table::LockMinute);
+        assert!(locks.len() > 1, "{locks:?}");
+        assert!(locks.iter().all(|(_, _, bytes)| (LARGEST / 3..=LARGEST).contains(bytes)), "{locks:?}");
+        assert_eq!(counts(&store, &first).await, sizes(1, 20));
+        assert_eq!(of(&first, Table::Site).len(), 1);
+        // What is large and has nothing new stays as it is.
+        let other = ["mail", "stock", "cart"].into_iter().find(|name| bucket(name) != bucket("shop"));
+        deliver(&store, &varied(other.expect("another bucket"), 1)).await;
+        compact().await;
+        let second = snapshot(&store).await;
+        let kept = of(&second, Table::LockMinute).into_iter().filter(|file| locks.contains(file)).count();
+        assert_eq!(kept, locks.len(), "{:?}", of(&second, Table::LockMinute));
+        // A batch that comes later is taken in, once.
+        for _ in 0..2 {
+            deliver(&store, &varied("shop", HOSTS)).await;
+        }
+        compact().await;
+        let third = snapshot(&store).await;
+        assert!(third.commits.is_empty());
+        assert_eq!(counts(&store, &third).await, sizes(2, 22));
+        assert!(of(&third, Table::LockMinute).iter().all(|(_, _, bytes)| *bytes <= LARGEST));
+        // Where files may be larger, they become one again.
+        deliver(&store, &varied("shop", HOSTS + 1)).await;
+        store.compact(day()).await.expect("a compaction");
+        let last = snapshot(&store).await;
+        assert_eq!(of(&last, Table::LockMinute).len(), 2);
+        assert_eq!(counts(&store, &last).await, sizes(2, 23));
     });
 }
 
