@@ -124,6 +124,13 @@ fn label(text: &str) -> Result<String, String> {
     }
 }
 
+fn attribute(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("an attribute has the form NAME=VALUE".to_owned()),
+    }
+}
+
 /// `ship`.
 #[derive(Debug, Args)]
 #[command(disable_version_flag = true, after_help = OF_SHIP)]
@@ -144,6 +151,10 @@ pub struct Ship {
     /// Record only JVMs with this text in their main class or jar; repeatable [default: all JVMs]
     #[arg(long = "name", value_name = "NAME")]
     pub names: Vec<String>,
+    /// Record only JVMs with this attribute in their OTEL_RESOURCE_ATTRIBUTES, for example
+    /// deployment.environment=production; repeatable: a JVM needs all of them
+    #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
+    pub attributes: Vec<(String, String)>,
     /// Record at most N JVMs at a time. JVMs that started earlier come first
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(1..))]
     pub most: u32,

@@ -50,7 +50,7 @@ pub fn ship(asked: Ship, runtime: &Handle) -> Result<(), Failure> {
         cpus: asked.cpus,
     };
     let most = usize::try_from(asked.most).unwrap_or(usize::MAX);
-    let policy = Policy { users: asked.users, names: asked.names, most };
+    let policy = Policy { users: asked.users, names: asked.names, attributes: asked.attributes, most };
     let settings = Settings {
         store: from_the_root(asked.store),
         queue: asked.queue,

@@ -316,6 +316,7 @@ fn what_can_never_be_shipped_is_refused_in_a_sentence() {
         (&["--store", &inside, "--queue", &queue, "--headway", "/bin/false"], 1, "the store lies in the queue"),
         (&["--store", "x", "--queue", &queue, "--headway", "/nowhere/headway"], 1, "there is no command"),
         (&["--store", "x", "--queue", &queue, "--service", ""], 2, "--service is empty"),
+        (&["--store", "x", "--queue", &queue, "--attribute", "team"], 2, "an attribute has the form NAME=VALUE"),
         (&["--store", "x", "--queue", &queue, "--segment", "1d"], 2, "\"1d\" is not a time of at least 1s"),
         (&["--store", "x", "--queue", "/proc/nowhere", "--headway", "/bin/false"], 1, "cannot make the queue"),
     ] {

@@ -10,6 +10,8 @@ pub struct Policy {
     pub users: Vec<String>,
     /// Parts of main classes or jars; empty: all.
     pub names: Vec<String>,
+    /// Attributes that a JVM has, all of them (`deployment.environment`, `production`).
+    pub attributes: Vec<(String, String)>,
     /// So many at a time.
     pub most: usize,
 }
@@ -18,7 +20,8 @@ impl Policy {
     /// True if a JVM is to be recorded.
     pub fn admits(&self, jvm: &Jvm) -> bool {
         let of_user = self.users.is_empty() || self.users.contains(&jvm.user);
-        of_user && (self.names.is_empty() || self.names.iter().any(|name| jvm.main.contains(name)))
+        let of_name = self.names.is_empty() || self.names.iter().any(|name| jvm.main.contains(name));
+        of_user && of_name && self.attributes.iter().all(|(name, value)| jvm.names.has(name, value))
     }
 }
 
@@ -26,6 +29,7 @@ impl Policy {
 /// (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`). Nothing else of the environment is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
+    attributes: Vec<(String, String)>,
     service: Option<String>,
     version: Option<String>,
     environment: Option<String>,
@@ -40,16 +44,24 @@ impl Names {
             std::str::from_utf8(value).ok().map(str::to_owned)
         };
         let attributes = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
-        let attribute = |name: &str| {
-            let mut pairs = attributes.split(',').filter_map(|pair| pair.split_once('='));
-            pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| decoded(value.trim()))
-        };
+        let pairs = attributes.split(',').filter_map(|pair| pair.split_once('='));
+        let attributes: Vec<_> = pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value.trim()))).collect();
+        let attribute = |name: &str| attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
         let filled = |text: Option<String>| text.filter(|text| !text.is_empty());
         Names {
             service: filled(variable("OTEL_SERVICE_NAME")).or_else(|| filled(attribute("service.name"))),
             version: filled(attribute("service.version")),
             environment: filled(attribute("deployment.environment.name"))
                 .or_else(|| filled(attribute("deployment.environment"))),
+            attributes,
+        }
+    }
+
+    /// True if the JVM has this attribute. `OTEL_SERVICE_NAME` comes before `service.name`.
+    fn has(&self, name: &str, value: &str) -> bool {
+        match name {
+            "service.name" => self.service.as_deref() == Some(value),
+            _ => self.attributes.iter().find(|(key, _)| key == name).is_some_and(|(_, found)| found == value),
         }
     }
 }
@@ -122,6 +134,7 @@ mod tests {
         let policy = |users: &[&str], names: &[&str]| Policy {
             users: users.iter().map(ToString::to_string).collect(),
             names: names.iter().map(ToString::to_string).collect(),
+            attributes: Vec::new(),
             most: 1,
         };
         let shop = jvm("shop", "com.acme.Shop", "");
@@ -135,6 +148,29 @@ mod tests {
             (&["other"], &["Shop"], false),
         ] {
             assert_eq!(policy(users, names).admits(&shop), admitted, "{users:?} {names:?}");
+        }
+    }
+
+    #[test]
+    fn attributes_select() {
+        let said = "OTEL_RESOURCE_ATTRIBUTES=service.name=no, team=till%2Cshop ,tier=1,tier=2\0OTEL_SERVICE_NAME=shop\0TEAM=x\0";
+        let (shop, silent) = (jvm("u", "Main", said), jvm("u", "Main", ""));
+        for (wanted, admitted) in [
+            (&[][..], true),
+            (&[("team", "till,shop")], true),
+            (&[("team", "till")], false),
+            (&[("tier", "1")], true),
+            (&[("tier", "2")], false),
+            (&[("service.name", "shop")], true),
+            (&[("service.name", "no")], false),
+            (&[("TEAM", "x")], false),
+            (&[("team", "till,shop"), ("tier", "1")], true),
+            (&[("team", "till,shop"), ("tier", "3")], false),
+        ] {
+            let attributes = wanted.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            let policy = Policy { users: Vec::new(), names: Vec::new(), attributes, most: 1 };
+            assert_eq!(policy.admits(&shop), admitted, "{wanted:?}");
+            assert_eq!(policy.admits(&silent), wanted.is_empty(), "{wanted:?}");
         }
     }
 

@@ -115,7 +115,7 @@ impl Scene {
     }
 
     fn recorder(&self, most: usize) -> Recorder<Machine> {
-        let policy = Policy { users: Vec::new(), names: Vec::new(), most };
+        let policy = Policy { users: Vec::new(), names: Vec::new(), attributes: Vec::new(), most };
         let plan = Plan { policy, given: Given { host: "web".into(), ..Given::default() }, segment: SEGMENT };
         let handle = self.runtime.handle().clone();
         Recorder::new(self.machine.clone(), self.queue(), handle, self.counters.clone(), plan).expect("a recorder")
