@@ -31,7 +31,7 @@ Examples:
 Exit codes:
   0  done
   1  failure
-  2  wrong usage, or no JVM (or several) with this name
+  2  wrong usage, or the name fits no JVM or more than one
   3  the process cannot be profiled
   4  the recording is damaged (its readable part is shown), or is not a recording
   5  `fleet regressions --fail` found a lock with more blocked time than before
@@ -73,7 +73,7 @@ pub enum Command {
     Stop(Stop),
     /// Copy what has been recorded so far into a file; the recording continues.
     Dump(Dump),
-    /// Show what Headway does in a running JVM: what is active, what is degraded and why.
+    /// Show which parts of Headway work in a running JVM, which do not, and why.
     Status(Status),
     /// Show which locks block threads of a running JVM, live.
     Top(Top),
@@ -81,9 +81,9 @@ pub enum Command {
     Metrics(Metrics),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
-    /// Show recordings in the browser: who blocked whom, when, with the call stacks of both.
+    /// Show recordings in the browser: who blocked whom and when, with the call stacks of both threads.
     View(View),
-    /// Show how often and how long threads parked on each blocker: a lock, queue or pool.
+    /// Show how often and how long threads parked on each object: a lock, queue or pool.
     Parks(Parks),
     /// Estimate by experiments what the program would gain if a method or line were faster, or a lock were held for less time.
     Causal(Causal),
@@ -93,11 +93,11 @@ pub enum Command {
     Diff(Diff),
     /// Convert a recording for other tools: uncompressed JFR, pprof, Firefox Profiler, ...
     Export(Export),
-    /// With headway-fleet: run an SQL query over many recordings.
+    /// With headway-fleet (a separate program): run an SQL query over many recordings.
     Sql(Fleet),
-    /// With headway-fleet: add a summary of each minute of recordings to a store, for `sql`.
+    /// With headway-fleet: summarize recordings by minute in a store, which `sql` can query.
     Ingest(Fleet),
-    /// With headway-fleet: record the JVMs of this machine and send a summary of each minute to a store.
+    /// With headway-fleet: record the JVMs of this machine, and send a summary of each minute to a store.
     Ship(Fleet),
     /// With headway-fleet: show, compare, compact or remove what is in a store.
     Fleet(Fleet),
@@ -147,6 +147,12 @@ fn explain(error: clap::Error) -> Failure {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let typed = word(ContextKind::InvalidSubcommand).unwrap_or_default();
+            // `headway help --help`: what it helps with is all commands.
+            if let ("--help" | "-h", Err(help)) =
+                (typed.as_str(), Arguments::command().try_get_matches_from(["headway", &typed]))
+            {
+                return Failure::Clap(help);
+            }
             Failure::Usage(unknown_command(&typed))
         }
         ErrorKind::UnknownArgument => {

@@ -32,5 +32,12 @@ fn where_it_is_missing_one_sentence_says_how_to_get_it() {
             "`headway {command}` needs headway-fleet, which is neither in the directory of headway nor on the PATH"
         );
         refuses(headway([command, "x"]).env("PATH", "relative:/nowhere"), 1, &sentence);
+        let helped = said(headway([command, "--help"]).env("PATH", "relative:/nowhere"));
+        assert_eq!((helped.code, helped.stderr.as_str()), (Some(0), ""));
+        assert!(
+            helped.stdout.starts_with("With headway-fleet") && helped.stdout.contains(&sentence),
+            "{}",
+            helped.stdout
+        );
     }
 }

@@ -74,7 +74,11 @@ fn run(tools: &Tools, jdk: &Jdk) -> Result<(), String> {
     }
     let text = tools::run(&tools.headway, ["report".to_owned(), recording]).unwrap().stdout;
     let text = String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let first = text.split("FINDINGS 1. ").nth(1).and_then(|rest| rest.split(" 2. ").next()).unwrap_or_default();
+    let first = text
+        .split("FINDINGS")
+        .nth(1)
+        .and_then(|rest| rest.split(" 1. ").nth(1)?.split(" 2. ").next())
+        .unwrap_or_default();
     let says = |words: &str| first.find(words).is_some();
     match says("Table.lock") && says("Table.scan") {
         true => Ok(()),

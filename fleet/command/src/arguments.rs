@@ -271,7 +271,7 @@ pub enum Task {
     },
     /// Run a query with Apache Spark, compute views, or sums of hours and days, or search for regressions
     Submit(Box<Submit>),
-    /// Show each day of the store: batches, files, rows, bytes, and how many service buckets have hours
+    /// Show each day of the store: batches, files, rows, bytes, and how much of it is in the hourly sums (service buckets)
     Status(Place),
     /// Merge small files, compute the sums of hours, and delete unused files that are older than a day
     Compact {
@@ -290,7 +290,7 @@ pub enum Task {
     Estimate,
     /// Show the store in a browser on this machine, until Ctrl-C
     View(ViewStore),
-    /// Remove old days from the store
+    /// Remove old days from the store. This cannot be undone, and the command does not ask
     Retain {
         /// Number of days to keep, including today
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -298,7 +298,7 @@ pub enum Task {
         #[command(flatten)]
         place: Place,
     },
-    /// Remove all rows of a service
+    /// Remove all rows of a service. This cannot be undone, and the command does not ask
     RemoveService {
         /// Name of the service
         service: String,
@@ -517,7 +517,8 @@ pub enum RowFormat {
 const OF_SUBMIT: &str = "\
 Examples:
   headway fleet submit --store rows --view top_sites --view owners -o answers
-  headway fleet submit --store s3://acme/locks --rollup hour -o s3://acme/rollups --from 2026-11-01 \\
+  headway fleet submit --store s3://acme/locks --rollup hour -o s3://acme/rollups \\
+      --from 2026-11-01 \\
       -- --master spark://spark:7077 --packages org.apache.spark:spark-hadoop-cloud_2.13:4.1.2
   headway fleet submit --store rows --regressions --service shop --fail
 
@@ -541,6 +542,12 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    /// A terminal may be no wider, and a line that is wrapped behind its backslash is another command.
+    #[test]
+    fn lines_of_examples_are_not_wrapped() {
+        assert!(OF_SUBMIT.lines().all(|line| line.len() <= 100), "{OF_SUBMIT}");
     }
 
     fn submitted(words: &[&str]) -> Result<Submit, clap::Error> {

@@ -80,9 +80,9 @@ pub(super) fn split_text(split: &LockSplit, is_sampled: bool) -> String {
         let rest = if knows_no_cpu { split.off_cpu + split.ran } else { measured };
         let did = match (knows_no_cpu, is_sampled) {
             (true, false) => "owner ran, slept or was in I/O (it is not known which)",
-            (true, true) => "owner ran, slept or was in I/O (see the samples)",
+            (true, true) => "owner ran, slept or was in I/O (what it did: see above)",
             (false, false) => "owner ran, slept, was in I/O or had no CPU (it is not known which)",
-            (false, true) => "owner ran, slept, was in I/O or had no CPU (see the samples)",
+            (false, true) => "owner ran, slept, was in I/O or had no CPU (what it did: see above)",
         };
         parts.push((rest, format!("{} {did}", part(rest))));
     }
@@ -90,7 +90,7 @@ pub(super) fn split_text(split: &LockSplit, is_sampled: bool) -> String {
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let left_out = match split.paused - paused {
         0 => String::new(),
-        ns => format!("; without VM pauses ({})", time(ns)),
+        ns => format!("; VM pauses ({}) are not counted", time(ns)),
     };
     let parts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
     format!("blocked time: {}{left_out}", parts.join(", "))
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(
             split_text(&split, false),
             "blocked time: 45 % hand-off, 30 % owner had no CPU (estimated, 0 % to 50 %), 20 % owner ran, slept or was \
-             in I/O (it is not known which), 5.0 % not recorded (the owner, or what it did); without VM pauses (250 ms)"
+             in I/O (it is not known which), 5.0 % not recorded (the owner, or what it did); VM pauses (250 ms) are not counted"
         );
         let placed = LockSplit { no_cpu_least: 200 * MS, ran_least: 100 * MS, paused: 0, ..split };
         let text = split_text(&placed, false);
@@ -172,7 +172,7 @@ mod tests {
         assert!(text.contains("20 % owner executing (estimated)"), "{text}");
         // One estimate of what owners did, not two that differ; no bounds that say nothing.
         let text = split_text(&placed, true);
-        assert!(text.contains("20 % owner ran, slept or was in I/O (see the samples)"), "{text}");
+        assert!(text.contains("20 % owner ran, slept or was in I/O (what it did: see above)"), "{text}");
         assert!(!text.contains("executing"), "{text}");
         let vague = LockSplit { no_cpu_most: 960 * MS, no_cpu_least: 0, ..placed };
         let text = split_text(&vague, false);

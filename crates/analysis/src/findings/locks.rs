@@ -567,7 +567,7 @@ impl Group {
         };
         let late = format!(
             "{part} of that time is hand-off: the lock had been released, but the next thread had not run yet ({}, \
-             mean {mean}{carrier}; each counts once for each blocked thread).{}",
+             mean {mean}{carrier}; a hand-off counts once for each blocked thread).{}",
             count(self.hand_overs, "hand-off"),
             self.whose_hand_off(),
         );
@@ -590,7 +590,7 @@ impl Group {
     fn whose_hand_off(&self) -> String {
         match share(self.own_hand_over, self.split.hand_off) {
             own if own < STANDS_FOR_ALL => {
-                format!(" In {} of the hand-off time, the blocked thread was first in the lock's queue; in the rest, another thread was before it.", percent(own))
+                format!(" In {} of the hand-off time, the blocked thread was the next one to get the lock; in the rest, another thread got it first.", percent(own))
             }
             _ => String::new(),
         }
@@ -653,7 +653,7 @@ impl Group {
         }
         if evidence::is_worth_saying(self.after_wait, self.total) {
             let part = percent(share(self.after_wait, self.total));
-            details.push(format!("{part} while acquiring the lock again after {}", self.wait_words()));
+            details.push(format!("{part} of the blocked time to acquire the lock again after {}", self.wait_words()));
         }
         details
     }

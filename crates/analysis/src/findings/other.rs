@@ -316,7 +316,7 @@ fn cost(outside: u64, in_locks: u64) -> String {
         0 => String::new(),
         ns => format!(": in the bar, {} as `VM pause` and {} as blocked", DurationNs(outside), DurationNs(ns)),
     };
-    format!("cost {} of thread time{parts}; waiting threads are not counted", DurationNs(outside + in_locks))
+    format!("cost {} of thread time{parts}; threads that waited anyway are not counted", DurationNs(outside + in_locks))
 }
 
 impl BlockedTime {

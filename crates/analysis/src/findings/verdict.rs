@@ -245,7 +245,7 @@ fn with_waits_before(report: &Report, first: &Finding, said: String) -> String {
     let Some((_, waits)) = waits_before(first, &report.findings).filter(matters) else { return said };
     let part = percent(waits.share.unwrap_or_default());
     let what = if waits.gist.awaited().is_empty() { "`Object.wait`" } else { waits.gist.awaited() };
-    format!("{said} Before that, the threads mostly waited for {what} (another {part} of the active thread time).")
+    format!("{said} Before they were woken, the threads had mostly waited for {what} ({part} of the active thread time, not counted above).")
 }
 
 /// What is `said` of the first finding, with that there were too few CPUs, where that makes it longer or cost as

@@ -157,6 +157,11 @@ impl OwnerActivity {
         let covered = if self.sampled_ns > 0 { self.coverage } else { 1.0 };
         suffice(covered, self.samples_taken, self.parked_ns as f64 / self.sampled_ns.max(1) as f64)
     }
+
+    /// The part of the sampled time in which the owner itself did not run.
+    pub fn not_running(&self) -> f64 {
+        self.waiting_ns as f64 / self.sampled_ns.max(1) as f64
+    }
 }
 
 // serde's skip_serializing_if hands over a reference.

@@ -68,7 +68,7 @@ fn locks_of_one_request_each_are_no_convoy() {
     let text = hand_off(&report);
     assert!(text.contains("blocked on `Request` (16 locks)"), "{text}");
     assert!(text.ends_with("The threads had been woken in `Object.wait` and had to acquire the lock again."), "{text}");
-    assert!(!report.verdict.contains("Before that"), "nothing is known of the waits: {}", report.verdict);
+    assert!(!report.verdict.contains("Before they were woken"), "nothing is known of the waits: {}", report.verdict);
 }
 
 #[test]
@@ -78,5 +78,9 @@ fn what_threads_waited_for_before_they_acquired_the_lock_again_is_named() {
     assert!(report.findings[wait].text.contains("in `Client.call`"), "{}", report.findings[wait].text);
     let number = format!("had been woken in `Object.wait` (finding {}) and had to acquire", wait + 1);
     assert!(hand_off(&report).contains(&number), "{}", hand_off(&report));
-    assert!(report.verdict.contains(" Before that, the threads mostly waited for "), "{}", report.verdict);
+    assert!(
+        report.verdict.contains(" Before they were woken, the threads had mostly waited for "),
+        "{}",
+        report.verdict
+    );
 }

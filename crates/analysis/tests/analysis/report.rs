@@ -553,8 +553,8 @@ fn a_lock_that_nobody_holds_for_long_waits_for_cpu_time() {
     assert_eq!(
         texts(&report)[0],
         "Threads spent 19.0 ms (35 % of the active thread time) blocked on `Inventory.lock`. 84 % of that time is hand-off: the lock \
-         had been released, but the next thread had not run yet (3 hand-offs, mean 5.33 ms; each counts once for each blocked thread). \
-         In 69 % of the hand-off time, the blocked thread was first in the lock's queue; in the rest, another thread was before it."
+         had been released, but the next thread had not run yet (3 hand-offs, mean 5.33 ms; a hand-off counts once for each blocked thread). \
+         In 69 % of the hand-off time, the blocked thread was the next one to get the lock; in the rest, another thread got it first."
     );
 }
 

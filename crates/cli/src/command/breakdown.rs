@@ -1,31 +1,42 @@
 //! How blocked time is broken down: the options that every command with a
 //! report has.
 
+use crate::error::Failure;
 use crate::recording::analysed::Question;
 use crate::suggest;
 use clap::Args;
 use headway_analysis::method::Grouping;
 use headway_analysis::Aspect;
 
+/// The aspects, one a line.
+const BY_HELP: &str = "\
+Split blocked time by these aspects, in the order in which you name them,
+separated by commas:
+- lock, lock-name (all locks of one name together), lock-class
+- contender-thread, contender-group, contender-method, contender-chain:
+        the blocked thread, its group (threads whose names differ only in a
+        number), the method in which it is blocked, its call stack
+- owner-thread, owner-group, owner-method, owner-chain: the same of the owner
+- kind: monitor, juc (a lock of java.util.concurrent) or conditional (a wait in
+        java.util.concurrent: only `kind` shows waits, and totals do not contain
+        them)
+- time: intervals of the recording";
+
 /// How blocked time is broken down.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Breakdown {
     /// Split blocked time by these aspects, in the order in which you name them: kind,
-    /// lock-class, lock-name (locks of one name together), lock, contender-thread,
-    /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
-    /// owner-method, owner-chain, time. Contender: the blocked thread; group: threads whose
-    /// names differ only in a number; chain: the call stack; kind: monitor, juc (a lock of
-    /// java.util.concurrent) or conditional (a park that is not for a lock: only `kind` shows these, and totals
-    /// do not contain them); time: intervals of the recording
-    #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
+    /// lock-class, lock-name, lock, contender-thread, contender-group, contender-method,
+    /// contender-chain, owner-thread, owner-group, owner-method, owner-chain, time
+    #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method", long_help = BY_HELP)]
     pub by: Aspects,
 
     /// Show at most this many rows of each level of the breakdown
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 
-    /// Show each blocked thread separately, like `--by contender-thread,...`
+    /// Show each blocked thread separately: put contender-thread before the aspects of --by
     #[arg(short = 't', long)]
     pub per_thread: bool,
 }
@@ -64,6 +75,17 @@ impl Breakdown {
     /// True if `--by` asked for what only a report of methods can distinguish.
     pub fn groups_methods(&self) -> bool {
         self.by.1.is_some()
+    }
+
+    /// Refuses aspects that have no effect on methods.
+    ///
+    /// # Errors
+    /// `--by` names something else than a report of methods can distinguish.
+    pub fn check_groups_methods(&self) -> Result<(), Failure> {
+        match self.by == Aspects::default() || self.groups_methods() {
+            true => Ok(()),
+            false => Err(Failure::Usage("--by: with --method, it takes only `thread` or `group`".into())),
+        }
     }
 
     /// The aspects of the levels of the tree.

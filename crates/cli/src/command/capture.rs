@@ -20,22 +20,22 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 const EVENTS_HELP: &str = "\
 What to record, separated by commas, instead of the default: lock,steal
 
-- monitor:  contended `synchronized`, Object.wait
+- monitor:  threads blocked on `synchronized`, and waits in Object.wait
 - park:     threads blocked or waiting in java.util.concurrent (locks, queues, pools)
 - lock:     monitor and park
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Use it alone: together with another event, it becomes lock,
-            which costs more (`-e pressure,cpu` is `-e lock,cpu`)
+            cost. Use it alone: with another event, Headway records lock
+            instead, which costs more (`-e pressure,cpu` is `-e lock,cpu`)
 - cpu:      samples of running threads
 - wall:     samples of all threads, also of those that do not run (blocked, waiting,
             asleep, in I/O)
-- steal:    every lack of CPU, not only steal: time in which threads were ready to
-            run but had no CPU (steal by the hypervisor, throttling, run-queue
-            wait); also for each unit of work that the program marks with
-            Headway.transaction
+- steal:    time in which threads were ready to run but had no CPU: run-queue
+            wait, throttling (by a CPU quota) and steal (by the hypervisor).
+            Headway shows it by thread, and by unit of work that the program
+            marks with Headway.transaction
 - mounts:   how long a virtual thread that was ready to continue waited for a
-            carrier (the platform thread that runs it) or for a CPU. This also
-            records park, and one more event each time that a virtual thread parks";
+            carrier (the platform thread that runs it) or for a CPU. `mounts`
+            includes `park`, and adds an event for each park of a virtual thread";
 
 /// What a command of `--on-phase` knows, one a line.
 const ON_PHASE_HELP: &str = "\
@@ -44,9 +44,9 @@ the JVM's user. `log` writes a line to the JVM's standard error instead.
 Environment variables of the command:
 
 - HEADWAY_PHASE: begin or end
-- HEADWAY_LOCK, HEADWAY_LOCK_CLASS
+- HEADWAY_LOCK, HEADWAY_LOCK_CLASS: the lock and its class
 - HEADWAY_PRESSURE_PERCENT: the pressure of the lock
-- HEADWAY_DURATION_MS
+- HEADWAY_DURATION_MS: the length of the phase so far
 - HEADWAY_OWNER, HEADWAY_CONTENDER: methods; empty if not known
 - HEADWAY_SKIPPED: how many commands were left out before this one, because one
                    was still running";
@@ -60,9 +60,9 @@ pub struct Capture {
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event, long_help = EVENTS_HELP)]
     pub events: Vec<Feature>,
 
-    /// Time between two samples of a thread (with a unit: 0.1ms to 1s); default: 10ms. It is CPU time if the
-    /// thread runs; with wall, it is elapsed time if the thread does not run. With -i, there is no limit for the
-    /// cost, unless you also set --budget
+    /// With -e cpu or wall: time between two samples of a thread (with a unit: 0.1ms to 1s); default: 10ms.
+    /// Running threads are sampled by CPU time; with wall, threads that do not run are sampled by elapsed time.
+    /// -i switches the default --budget off
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -80,7 +80,7 @@ pub struct Capture {
     pub force: bool,
 
     /// Record only threads whose name contains a match. Owners with other names then have no
-    /// call stack: prefer `report --threads`. Here \w, \d and \s match ASCII only
+    /// call stack, so prefer `report --threads`. In this option, \w, \d and \s match ASCII only
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
@@ -106,9 +106,9 @@ pub struct Capture {
     /// Try to keep the cost that Headway can measure below this percentage of the process's CPU
     /// time (of one CPU, if the process uses less than one); default: 1. If recording everything
     /// would cost more, contentions and waits are sampled: their number and time stay exact, shares
-    /// by call stack and owner become estimates. If most of the cost is that of cpu or wall samples, these are taken
-    /// less often than -i says. If the cost is above 1.5 times this limit even with the rarest sampling, the report,
-    /// `status` and `stop` say so
+    /// by call stack and owner become estimates. If cpu or wall samples cause most of the cost, Headway takes
+    /// them less often. If the cost is above 1.5 times this limit even when Headway samples as rarely as it can, the
+    /// report, `status` and `stop` say so
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
@@ -121,15 +121,14 @@ pub struct Capture {
     #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
     pub max_rate: Option<u64>,
 
-    /// Always sample, also below --budget and --max-rate: in each interval of this length (us, ms),
-    /// record the contentions and waits that are in progress at a random instant. For recordings that
-    /// are to be compared: all are then sampled in the same way
+    /// Sample even if the cost is below --budget: once per interval of this length (us, ms), at a random
+    /// instant, record the contentions and waits in progress one by one. Use it for recordings that you want
+    /// to compare: all are then sampled in the same way
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
-    /// With --sampling-window: count fewer parks, to lower the cost in programs that park very often.
-    /// If a thread parks more than about 250 times a second, only some of its parks are counted;
-    /// their number and time are then estimates
+    /// Experimental, with --sampling-window: of threads that park more than about 250 times a second, count only
+    /// some parks. Their number and time are then estimates. It is not shown that programs become faster
     #[arg(long, requires = "sampling_window", hide_short_help = true)]
     pub thin_parks: bool,
 
@@ -144,8 +143,7 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
-    /// A phase consists of consecutive intervals in which a lock's pressure is at least this;
-    /// default: 5%
+    /// A phase of a lock lasts while its pressure is at least this in each interval; default: 5%
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent)]
     pub phase_threshold: Option<f64>,
 
@@ -161,9 +159,9 @@ pub struct Capture {
     pub jmx: bool,
 
     /// Show the exact method of an owner also in code that was compiled before Headway attached.
-    /// Without this option, a method that the compiler inlined appears as its caller. The JVM discards the compiled
-    /// code of the classes with such methods (JDK 17 may discard all compiled code) and compiles it again, so the
-    /// program is slower for a while. `run` does not need it
+    /// Without this option, a method that the compiler inlined sometimes appears as its caller (rarely; marked ~). The
+    /// JVM discards the compiled code of the classes with such methods (JDK 17 may discard all compiled code) and
+    /// compiles it again, so the program is slower for a while. `run` does not need it
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
@@ -173,7 +171,7 @@ pub struct Capture {
     pub safe: bool,
 
     /// Fail and record nothing if any part of Headway cannot work (`headway status` lists the
-    /// parts), instead of using a fallback or recording less. With `run`, the program then does not start, and the exit code is 1
+    /// parts), instead of using a fallback or recording less. The exit code is 1 then; `run` does not start the program
     #[arg(long)]
     pub strict: bool,
 
@@ -184,12 +182,11 @@ pub struct Capture {
     /// How threads are sampled. Leave it at auto (the default): perf (perf_event) if the kernel allows it, otherwise
     /// signal (CPU timers with SIGPROF). With signal, running threads are sampled only for -e cpu and -e wall; without
     /// these, the report shows what owners did only while they slept or waited. jvmti, agct (AsyncGetCallTrace) and
-    /// handshake are for comparisons
+    /// handshake are only for testing Headway
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// Only for testing Headway: switch parts of it off, so that it uses its fallbacks (`headway status` lists the parts;
-    /// docs/hooks.md explains the words): exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
+    /// Only for testing Headway: switch parts of it off, so that it uses its fallbacks: exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
     /// park-natives, park-locksupport, park-redirect, vmstructs, chains
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', value_parser = mechanism, hide_short_help = true)]
     pub disable: Vec<&'static str>,

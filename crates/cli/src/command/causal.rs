@@ -20,14 +20,14 @@ const EXAMPLES: &str = "\
 Examples:
   headway causal run --progress com.acme.Shop.order -- java -jar shop.jar
   headway causal record -d 2m --progress Shop.java:42 --scope 'com.acme.*' 4711
-  headway causal run --progress order-done --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
+  headway causal run --progress order-done --target Inventory.rebuildIndex -- java -jar shop.jar
   headway causal run --progress Shop.java:42 --target lock:Inventory.lock -- java -jar shop.jar
   headway causal run --latency Shop.accept,Shop.reply -- java -jar shop.jar
   headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
   headway causal report shop.jfr -o shop.html
 
-An experiment delays all other threads while a method runs, so that the method is
-faster relative to them. It counts visits of a progress point: a method or line that
+An experiment delays all other threads while a method runs. For the throughput, this is
+as if the method were faster. An experiment counts visits of a progress point: a method or line that
 is executed once per unit of work, or a call of io.headway.Headway.progress(name).
 The program runs slower meanwhile. Longer experiments give narrower confidence
 intervals; begin with a minute. `headway causal run --help` explains the options.";
@@ -63,9 +63,9 @@ pub struct Experiments {
     #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
     pub latency: Vec<String>,
 
-    /// For a program that ends by itself: measure how much sooner it ends. `causal run` runs it again and
-    /// again, with each speedup of each --target. `causal record` applies only the first speedup of the
-    /// first --target, until the recording ends
+    /// For a program that ends by itself: measure how much sooner it ends. `causal run` starts the program
+    /// --runs times for each speedup of each --target. `causal record` starts nothing: it applies the first
+    /// speedup of the first --target until the recording ends
     #[arg(long, requires = "target", conflicts_with_all = ["progress", "latency"])]
     pub end_to_end: bool,
 

@@ -22,6 +22,7 @@ Examples:
   headway diff before.jfr after.jfr -o diff.collapsed     every stack with its time before and after
   headway diff --of owner before.jfr after.jfr            blocked time, by owner
 
+Without --of, `diff` uses the first of cpu, wall, owner and contender that BEFORE has.
 For blocked time (--of owner or contender), the tables have a row for each lock; locks
 with the same name and class are one row. For cpu and wall, they have a row for each
 method. Percentages are parts of each recording's total, so recordings of different
@@ -35,8 +36,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// A call from one method to another is hot if it takes at least this fraction (0.1: 10 %) of the time of the
-    /// most expensive call of its recording. The last lines say how many calls are hot in both
+    /// For the last lines, which count hot calls: a call from one method to another is hot if it takes at least this
+    /// fraction (0.1: 10 %) of the time of the most expensive call of its recording
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

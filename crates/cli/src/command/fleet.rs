@@ -1,8 +1,10 @@
 //! `headway sql`, `ingest`, `ship` and `fleet`: carried out by `headway-fleet`, another
 //! program, because what reads Parquet and SQL is ten times the size of this one.
 
-use crate::error::Failure;
-use clap::Args;
+use crate::args::Arguments;
+use crate::error::{Failure, DONE};
+use crate::terminal;
+use clap::{Args, CommandFactory};
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -34,9 +36,22 @@ impl Fleet {
     /// # Errors
     /// There is no such program, or it cannot be executed.
     pub fn execute(self, command: &'static str) -> Result<u8, Failure> {
-        let Some(program) = find() else { return Err(Failure::NoFleet { command }) };
+        let Some(program) = find() else { return self.without(command) };
         let error = Command::new(&program).arg(command).args(self.arguments).exec();
         Err(Failure::doing(format!("cannot execute {}", program.display()))(error))
+    }
+}
+
+impl Fleet {
+    /// Without the other program, `--help` still says what the command is for.
+    fn without(&self, command: &'static str) -> Result<u8, Failure> {
+        let missing = Failure::NoFleet { command };
+        let asks_for_help = self.arguments.first().is_some_and(|word| word == "--help" || word == "-h");
+        let about = Arguments::command().find_subcommand(command).and_then(|found| found.get_about().cloned());
+        let Some(about) = about.filter(|_| asks_for_help) else { return Err(missing) };
+        terminal::print(&format!("{about}\n\n{EXAMPLES}\n\n{missing}\n"))
+            .map_err(Failure::doing("cannot write to standard output"))?;
+        Ok(DONE)
     }
 }
 

@@ -21,7 +21,7 @@ use std::path::Path;
 pub struct MethodView {
     /// Show where time goes, by method: self and total time, the hottest call stacks, and
     /// what owners of locks executed while other threads were blocked. In a recording that has no CPU or wall-clock samples:
-    /// blocked time, by lock and by the methods of owners. --by then takes only thread or group
+    /// blocked time, by lock and by the methods of owners. With --method, --by takes only `thread` or `group`
     #[arg(long)]
     pub method: bool,
 

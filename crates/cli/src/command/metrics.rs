@@ -24,7 +24,7 @@ Examples:
 `metrics` uses the running recording if there is one. Otherwise it starts a
 recording of pressure (-e pressure), and ends it when you end `metrics`. Like
 `record`, this changes functions of the JVM in memory and pauses it for some
-milliseconds at the start. If `metrics` loaded the agent, `metrics` then detaches
+milliseconds at the start (longer if the JVM has almost no CPU). If `metrics` loaded the agent, `metrics` then detaches
 it (`headway stop --help` says what stays). If another command stops the
 recording, `metrics` starts a new recording of pressure.
 

@@ -24,7 +24,7 @@ pub struct ParkStatistics {
     /// Write how often and how long threads parked on each blocker (the lock, queue or pool for
     /// which they wait) to this file (%p, %t as in -o; JSON if it ends in .json), or to the JVM's
     /// standard error (`stderr`). This happens when the recording or the JVM ends, and at each
-    /// SIGQUIT, together with the JVM's thread dump
+    /// SIGQUIT, together with the JVM's thread dump. Owners of locks are then not sampled
     #[arg(long, value_name = "FILE|stderr")]
     pub park_statistics: Option<PathBuf>,
 

@@ -39,11 +39,11 @@ Columns:
   real time      time in which at least one thread was parked
   avg park       thread time / number of parks
   avg hold       real time / number of parks that ended. For a lock that always has a
-                 queue, this is how long each owner had it; for other blockers, it
-                 has no such meaning
+                 queue, this is about how long each owner had it; for a semaphore,
+                 how long no permit was available. Ignore it for other blockers
   real / run     real time as a part of the measured time
-  thread / run   thread time as a part of the measured time. 100 %: as if one thread
-                 had been parked all the time
+  thread / run   thread time as a part of the measured time. 100 %: one thread
+                 was parked on average
   real / life, thread / life
                  the same, as parts of the time between the first and the last
                  event on this blocker

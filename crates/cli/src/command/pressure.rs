@@ -25,7 +25,7 @@ pub enum View {
 #[command(next_help_heading = "Pressure of locks")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads were blocked on it, divided
-    /// by the time in which threads did not wait
+    /// by the time in which threads did not wait (they were on CPU, ready, blocked, asleep or in I/O)
     #[arg(long)]
     pressure: bool,
 

@@ -36,9 +36,9 @@ Examples:
 Ctrl-C stops early; the recording is kept and its report shown. After each recording,
 the changed functions, methods, class and VM flag are restored, and the agent's threads
 end. The library, at most two small classes (one more with --jmx) and up to 72 KB of
-memory for the patches stay until the JVM ends. If `record` loaded the agent, it also
-detaches it. If the agent was loaded before, it stays ready for the next recording: the
-JVM still calls it when a thread starts or ends, until `headway stop --detach`.";
+memory for the patches stay until the JVM ends. If `record` loaded the agent, `record`
+also detaches the agent. If the agent was loaded before, the agent stays ready for the
+next recording: the JVM still calls it when a thread starts or ends, until `headway stop --detach`.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;

@@ -44,13 +44,14 @@ pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
 
-    /// Show more than one screen: all findings (without it at most five, and none that costs less than 1 % of the largest), the breakdown
-    /// of blocked time, waits, parks, what was dropped; of long lists the first --top rows. --by, --top and -t imply it
+    /// Show all findings, the breakdown of blocked time, waits, parks and dropped events. Long lists end after --top rows. --by, --top
+    /// and -t switch --full on. Without it: at most five findings, and none that costs less than 1 % of the largest
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
     /// Leave out contentions shorter than this (ns, us, ms, s), also from the total of the blocked time. The bar of
-    /// thread time, waits and pressure still contain them. `record --min-duration` keeps them in all totals
+    /// thread time, the waits and the pressure do not change. (`record --min-duration` is different: it keeps short
+    /// contentions in all totals)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 
@@ -65,7 +66,7 @@ pub struct Report {
     to: Option<Moment>,
 
     /// Count only threads whose name contains a match: their time, contentions and waits. Owners of
-    /// their locks are shown whatever their name
+    /// their locks are shown whatever their name is
     #[arg(long, value_name = "REGEX", value_parser = capture::regex, help_heading = "What to show")]
     threads: Option<Regex>,
 
@@ -84,7 +85,7 @@ pub struct Report {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Print the breakdown (--by) for scripts: a row for each combination of aspects
+    /// Format of the breakdown (--by). For scripts, it has a row for each combination of aspects
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, help_heading = "Output", conflicts_with_all = ["json", "output", "pressure", "phases", "steal", "method"])]
     format: TableFormat,
 
@@ -97,14 +98,14 @@ pub struct Report {
     #[arg(long, value_name = "DIR", requires = "output", help_heading = "Output")]
     source_path: Vec<PathBuf>,
 
-    /// Keep at most this many single contentions, waits and samples in the page; the others are
-    /// there as sums by interval. `view` has a higher limit: it does not
-    /// put them into the page
+    /// Keep at most this many single contentions, waits and samples in the page; of the others,
+    /// the page has sums by interval. `view` has a higher limit, because its page loads rows when it
+    /// shows them
     #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS, help_heading = "Output")]
     rows: usize,
 
-    /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match. Of
-    /// several files: a report of each, then the totals and waits of all side by side
+    /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match. With
+    /// several files, Headway prints a report of each, then a table that compares their totals and waits
     #[arg(required = true, value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 }
@@ -122,6 +123,7 @@ impl Report {
         }
         if self.method.method {
             self.check_method()?;
+            self.breakdown.check_groups_methods()?;
         }
         let question = Question {
             min_duration: self.min_duration,

@@ -37,8 +37,8 @@ Examples:
   headway run -o lock-%p.jfr.zst -- mvn -q test
   headway run --by owner-thread,lock -- ./start-server.sh
 
-Each JVM gets its own recording. The agent is added to what
-JAVA_TOOL_OPTIONS has already, so each JVM prints \"Picked up JAVA_TOOL_OPTIONS\" on
+Each JVM gets its own recording. Headway appends the agent to
+JAVA_TOOL_OPTIONS, so each JVM prints \"Picked up JAVA_TOOL_OPTIONS\" on
 standard error. The command's streams are not redirected; Headway prints the
 reports on standard error after the command has ended. The exit code is the
 command's, 128+N if signal N ended it, 126 or 127 if it cannot be run.";

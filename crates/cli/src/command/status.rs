@@ -21,7 +21,11 @@ use std::path::Path;
 const EXAMPLES: &str = "\
 Examples:
   headway status 4711
-  headway status --json Server";
+  headway status --json Server
+
+A part is degraded if it does not work, or uses a fallback that gives less information.
+The exit code is 1 if a change that could not be undone still has an effect.
+docs/troubleshooting.md says what to do.";
 
 /// Options of `status`.
 #[derive(Debug, Args)]

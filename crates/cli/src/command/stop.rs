@@ -26,7 +26,7 @@ Examples:
 changed, and ends the agent's threads. The library, at most two small classes (one
 more with --jmx, one more after `causal`) and up to 72 KB of memory for the patches
 stay until the JVM ends. If something cannot be restored, `stop` says what and why,
-and exits with 1 if what remains still has an effect.";
+and exits with 1 if a change still has an effect.";
 
 /// Options of `stop`.
 #[derive(Debug, Args)]

@@ -33,19 +33,21 @@ Examples:
 
 `top` shows the running recording if there is one. Otherwise it starts a recording
 of pressure (-e pressure), and ends it when you quit. Like `record`, this changes
-functions of the JVM in memory and pauses it for some milliseconds at the start.
+functions of the JVM in memory and pauses it for some milliseconds at the start
+(longer if the JVM has almost no CPU).
 If `top` loaded the agent, `top` detaches it at the end (`headway stop --help`
 says what stays).
 
 Columns:
   now           pressure of the lock in the last interval: the time that threads
                 were blocked on it, divided by the time in which threads did not wait
+                (they were on CPU, ready, blocked, asleep or in I/O)
   max           its highest pressure so far
   history       its pressure in the last intervals
-  owned by      method that owned the lock
+  owned by      method in which a thread owned the lock
   blocked in    method in which threads were blocked on it
 
-Keys: q quits, p pauses the display, s changes the order, / filters, up and down
+Keys: q quits, p pauses the display, s sorts by another column, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";
 
 /// How often the keyboard and the picture are looked at.

@@ -39,8 +39,8 @@ Examples:
 
 For a JVM, `view` shows the running recording, and how it grows. If none is running, it
 makes a temporary recording of locks and steal. Like `record`, this changes functions of
-the JVM in memory and pauses it for some milliseconds at the start. When `view` ends, it
-removes that recording, and detaches if it loaded the agent (`headway stop --help` says
+the JVM in memory and pauses it for some milliseconds at the start (longer if the JVM has
+almost no CPU). When `view` ends, it removes that recording, and detaches if it loaded the agent (`headway stop --help` says
 what stays).
 
 `view` prints an address with a secret. It answers only requests from this machine that

@@ -15,7 +15,7 @@ pub struct Weighing {
     /// Which time to count: cpu (CPU time), wall (elapsed time of all threads, also of those
     /// that do not run), owner (time blocked on locks, by the owner), contender (the same, by the
     /// blocked thread); default: the first of
-    /// these that the recording has (`diff`: that BEFORE has)
+    /// these that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
 
@@ -23,7 +23,7 @@ pub struct Weighing {
     #[arg(short = 't', long)]
     per_thread: bool,
 
-    /// Show each group separately: threads whose names differ only in numbers
+    /// Show each group separately: threads whose names differ only in a number
     #[arg(long, conflicts_with = "per_thread")]
     per_group: bool,
 
@@ -41,8 +41,8 @@ pub struct Weighing {
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Count only threads whose name contains a match. With `--of contender`, and also with `--of
-    /// owner`, the name of the blocked thread must match
+    /// Count only threads whose name contains a match. With `--of contender`, also with `--of
+    /// owner`, it is the name of the blocked thread
     #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
     threads: Option<Regex>,
 

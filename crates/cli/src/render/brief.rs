@@ -171,7 +171,7 @@ fn drawn(parts: &[(char, &str, u64)], whole: u64, width: usize) -> String {
 }
 
 fn findings(report: &Report, screen: &Screen, out: &mut String) {
-    title("FINDINGS", "", screen, out);
+    title("FINDINGS", super::findings::overlap(&report.findings), screen, out);
     let most = report.findings.iter().map(|finding| finding.cost_ns).max().unwrap_or(0);
     let matters = |finding: &Finding| finding.cost_ns == 0 || finding.cost_ns as f64 >= most as f64 * SMALL;
     let shown = || report.findings.iter().enumerate().filter(|(_, finding)| matters(finding)).take(FINDINGS);

@@ -2,15 +2,23 @@
 
 use super::{prose, title};
 use crate::terminal::Screen;
-use headway_analysis::report::{Advice, FindingKind, FindingStack, Report};
+use headway_analysis::report::{Advice, Finding, FindingKind, FindingStack, Report};
 use std::fmt::Write;
 
 /// Lines of one detail, a call chain for instance.
 const DETAIL_LINES: usize = 3;
 
+/// The note beside the title: times of findings are not parts of one whole.
+pub fn overlap(findings: &[Finding]) -> &'static str {
+    match findings.iter().filter(|finding| finding.share.is_some()).count() {
+        0 | 1 => "",
+        _ => "their times can overlap: do not add them up",
+    }
+}
+
 /// Writes the findings, most expensive first, as the analysis sorted them.
 pub fn write(report: &Report, screen: &Screen, out: &mut String) {
-    title("FINDINGS", "", screen, out);
+    title("FINDINGS", overlap(&report.findings), screen, out);
     for (index, finding) in report.findings.iter().enumerate() {
         let number = format!("{:>3}. ", index + 1);
         let lines = prose::wrapped(&finding.text, screen.width, number.len());

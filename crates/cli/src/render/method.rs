@@ -55,7 +55,8 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     }
     let activities = &document.owner_activity;
     let shown: Vec<&OwnerActivity> = activities.iter().filter(|activity| activity.suffices()).take(top).collect();
-    inside(activities, &shown, analysed.report.sampling.is_some(), screen, &mut out);
+    inside(&shown, analysed.report.sampling.is_some(), screen, &mut out);
+    paragraph(others(activities, &shown), screen, &mut out);
     quality::write(analysed, screen, &mut out);
     out
 }
@@ -97,9 +98,9 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
     let part = numbers::percent(section.share);
     match section.threads.as_str() {
         "" if has_locks => {
-            locks(section, note, screen, out);
+            locks(section, document, screen, out);
             methods_of(section, document.measure, screen, out);
-            return chains(section, true, screen, out);
+            return chains(section, document.measure, screen, out);
         }
         "" => title(heading_of(document), note, screen, out),
         UNKNOWN if has_locks => {
@@ -113,7 +114,7 @@ fn write_section(section: &Section, document: &MethodDocument, note: &str, scree
     }
     self_and_total(section, document.unit, screen, out);
     if section.threads.is_empty() {
-        chains(section, false, screen, out);
+        chains(section, document.measure, screen, out);
     }
 }
 
@@ -139,8 +140,9 @@ fn self_and_total(section: &Section, unit: Unit, screen: &Screen, out: &mut Stri
 }
 
 /// The rows that are locks: threads were blocked on them.
-fn locks(section: &Section, note: &str, screen: &Screen, out: &mut String) {
-    title("LOCKS", note, screen, out);
+fn locks(section: &Section, document: &MethodDocument, screen: &Screen, out: &mut String) {
+    let count = numbers::counted(document.samples, "contention", "contentions");
+    title("LOCKS", &format!("{} of blocked time in {count}", numbers::time(document.total_ns)), screen, out);
     for lock in section.methods.iter().filter(|row| row.has_self_time()) {
         shared(lock.self_share, lock.self_ns, &lock.method, screen, out);
     }
@@ -213,13 +215,15 @@ fn amount(method: &SampledMethod, unit: Unit) -> String {
     }
 }
 
-fn chains(section: &Section, has_locks: bool, screen: &Screen, out: &mut String) {
+fn chains(section: &Section, measure: Measure, screen: &Screen, out: &mut String) {
     if section.stacks.is_empty() {
         return;
     }
-    let note = match has_locks {
-        true => "time blocked on the lock in the first line, with this call stack",
-        false => "time of the method in the first line itself, called this way",
+    let has_locks = measure.is_blocked_time();
+    let note = match (has_locks, measure) {
+        (true, Measure::Owner) => "time blocked on the lock in the first line, while its owner had this call stack",
+        (true, _) => "time for which threads with this call stack were blocked on the lock in the first line",
+        (false, _) => "time of the method in the first line itself, called this way",
     };
     title("HOTTEST CALL STACKS", note, screen, out);
     for path in section.stacks.iter().take(CHAINS) {
@@ -253,37 +257,63 @@ pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
         activity.suffices() && activity.blocked_ns as f64 >= OF_BLOCKED * report.blocked_ns as f64
     };
     let shown: Vec<&OwnerActivity> = report.owner_activity.iter().filter(matters).take(OWNERS).collect();
-    inside(&report.owner_activity, &shown, report.sampling.is_some(), screen, out);
+    inside(&shown, report.sampling.is_some(), screen, out);
+    paragraph(elsewhere(&report.owner_activity, &shown), screen, out);
 }
 
-/// What the shown ones executed, and what is not shown.
-fn inside(all: &[OwnerActivity], shown: &[&OwnerActivity], is_sampled: bool, screen: &Screen, out: &mut String) {
+/// What the shown ones executed.
+fn inside(shown: &[&OwnerActivity], is_sampled: bool, screen: &Screen, out: &mut String) {
     for activity in shown {
         owner(activity, is_sampled, screen, out);
     }
-    if let Some(line) = others(all, shown) {
-        let _ = writeln!(out);
-        for line in prose::wrapped(&line, screen.width, 2) {
-            let _ = writeln!(out, "{}", screen.faint(&line));
-        }
+}
+
+fn paragraph(text: Option<String>, screen: &Screen, out: &mut String) {
+    let Some(text) = text else { return };
+    let _ = writeln!(out);
+    for line in prose::wrapped(&text, screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
 
-/// How many owners with samples are not shown, for example because of too few samples, and how long they blocked others.
-fn others(all: &[OwnerActivity], shown: &[&OwnerActivity]) -> Option<String> {
-    let rest = all.iter().filter(|one| one.samples > 0 && !shown.iter().any(|shown| std::ptr::eq(*shown, *one)));
-    let rest: Vec<&OwnerActivity> = rest.collect();
+/// The owners with samples that are not shown.
+fn rest<'a>(all: &'a [OwnerActivity], shown: &[&OwnerActivity]) -> Vec<&'a OwnerActivity> {
+    let is_shown = |one: &OwnerActivity| shown.iter().any(|shown| std::ptr::eq(*shown, one));
+    all.iter().filter(|one| one.samples > 0 && !is_shown(one)).collect()
+}
+
+/// `1 owner`, or `3 other owners` where some are shown; and how long they blocked threads.
+fn counted(rest: &[&OwnerActivity], shown: &[&OwnerActivity]) -> (String, String) {
+    let of = if shown.is_empty() { ("owner", "owners") } else { ("other owner", "other owners") };
     let ns = rest.iter().map(|one| one.blocked_ns).sum();
+    (numbers::counted(rest.len() as u64, of.0, of.1), numbers::time(ns))
+}
+
+/// Where a report of blocked time does not show what an owner executed though that is known: where it is.
+fn elsewhere(all: &[OwnerActivity], shown: &[&OwnerActivity]) -> Option<String> {
+    let mut rest = rest(all, shown);
+    rest.retain(|one| one.suffices());
+    let (owners, ns) = counted(&rest, shown);
+    let (them, in_all) = if rest.len() == 1 { ("it", "") } else { ("them", " in all") };
     (!rest.is_empty()).then(|| {
-        let of = if shown.is_empty() { ("owner", "owners") } else { ("other owner", "other owners") };
-        let owners = numbers::counted(rest.len() as u64, of.0, of.1);
-        let few = rest.iter().filter(|one| !one.suffices()).count() as u64;
-        let few = match few {
-            0 => String::new(),
-            few => format!(" ({} with too few samples to say what they executed)", numbers::grouped(few)),
-        };
-        format!("Not shown: {owners}{few}. They blocked threads for {}.", numbers::time(ns))
+        format!(
+            "`headway report --method` shows what {owners} executed while threads were blocked by {them} (for {ns}{in_all})."
+        )
     })
+}
+
+/// How many owners with samples a report of methods does not show, for example because of too few samples, and how long
+/// they blocked others.
+fn others(all: &[OwnerActivity], shown: &[&OwnerActivity]) -> Option<String> {
+    let rest = rest(all, shown);
+    let (owners, ns) = counted(&rest, shown);
+    let few = match rest.iter().filter(|one| !one.suffices()).count() {
+        0 => String::new(),
+        few if few == rest.len() => ", with too few samples".to_owned(),
+        few => format!(" ({} with too few samples)", numbers::grouped(few as u64)),
+    };
+    let they = if rest.len() == 1 { "It" } else { "They" };
+    (!rest.is_empty()).then(|| format!("Not shown: {owners}{few}. {they} blocked threads for {ns}."))
 }
 
 /// Parks of virtual threads are no samples.
@@ -312,7 +342,7 @@ fn coverage(activity: &OwnerActivity, covered: f64, is_sampled: bool) -> String 
         };
     }
     if activity.waiting_ns > 0 {
-        let waited = numbers::percent(activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64);
+        let waited = numbers::percent(activity.not_running());
         let _ = write!(note, " For {waited} of the {known} time, it did not run.");
     }
     note
@@ -329,7 +359,7 @@ fn owner(activity: &OwnerActivity, is_sampled: bool, screen: &Screen, out: &mut 
     };
     let mut note = format!("{who} {}", coverage(activity, covered, is_sampled));
     if activity.sampled_ns > 0 {
-        let _ = write!(note, " The rows are parts of these {}.", numbers::time(activity.blocked_ns));
+        let _ = write!(note, " Percentages in the rows are parts of all {}.", numbers::time(activity.blocked_ns));
     }
     for line in prose::wrapped(&note, screen.width, 2) {
         let _ = writeln!(out, "{}", prose::with_names(&line, screen));
@@ -366,19 +396,23 @@ mod tests {
         // Without samples there is nothing to show.
         all.push(owner(0, 5_000_000_000));
         let line = others(&all, &[&all[0], &all[1]]).unwrap();
-        assert_eq!(
-            line,
-            "Not shown: 1,200 other owners (1,200 with too few samples to say what they executed). They blocked threads for 1.20 s."
-        );
+        assert_eq!(line, "Not shown: 1,200 other owners, with too few samples. They blocked threads for 1.20 s.");
         assert_eq!(others(&all[..2], &[&all[0], &all[1]]), None);
         let seen = OwnerActivity { samples_taken: 100, ..owner(100, 2_000_000_000) };
         assert_eq!(
             others(std::slice::from_ref(&seen), &[]).as_deref(),
-            Some("Not shown: 1 owner. They blocked threads for 2.00 s.")
+            Some("Not shown: 1 owner. It blocked threads for 2.00 s.")
         );
-        let two = others(&[seen, owner(1, 3_000_000_000)], &[]);
-        let few =
-            "Not shown: 2 owners (1 with too few samples to say what they executed). They blocked threads for 5.00 s.";
-        assert_eq!(two.as_deref(), Some(few));
+        let two = [seen, owner(1, 3_000_000_000)];
+        let few = "Not shown: 2 owners (1 with too few samples). They blocked threads for 5.00 s.";
+        assert_eq!(others(&two, &[]).as_deref(), Some(few));
+        // What the first one did is in a finding: a report of blocked time says only where there is more of it.
+        assert_eq!(
+            elsewhere(&two, &[]).as_deref(),
+            Some(
+                "`headway report --method` shows what 1 owner executed while threads were blocked by it (for 2.00 s)."
+            )
+        );
+        assert_eq!(elsewhere(&two, &[&two[0]]), None);
     }
 }

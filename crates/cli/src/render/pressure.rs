@@ -1,5 +1,5 @@
-//! Critical section pressure on a terminal: per lock a line over time, the
-//! phases, and what other metrics would have said.
+//! Critical section pressure on a terminal: per lock a line over time, and the
+//! phases.
 
 use super::{brief, numbers, prose, title};
 use crate::terminal::Screen;
@@ -13,6 +13,8 @@ const FIGURES: usize = 20;
 const BELOW: usize = FIGURES + 2;
 /// Part of a phase's blocked time that must be known from single contentions to say how it divides.
 const ONE_BY_ONE: f64 = 0.99;
+/// Part of a phase's blocked time from which on the stack of its owners is shown.
+const OWNED: f64 = 0.05;
 /// Widest line over time.
 const WIDEST: usize = 100;
 
@@ -42,7 +44,8 @@ pub fn write(pressure: &PressureReport, phases_only: bool, screen: &Screen, out:
         write_lock(lock, pressure, phases_only, screen, out);
     }
     let _ = writeln!(out);
-    for line in prose::wrapped(BASE, screen.width, 2) {
+    let scale = if phases_only { "" } else { " The bars of each lock are scaled to its own peak." };
+    for line in prose::wrapped(&format!("{BASE}{scale}"), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -50,7 +53,7 @@ pub fn write(pressure: &PressureReport, phases_only: bool, screen: &Screen, out:
 /// What pressure is a part of, and why findings have other percentages.
 const BASE: &str =
     "Threads that did not wait were on CPU, ready, blocked, asleep or in I/O. Percentages in findings are \
-     parts of the active thread time, which contains waits, too";
+     parts of the active thread time, which contains waits, too.";
 
 fn figures(mean: &str, peak: &str, what: &str) -> String {
     format!("{mean:>9} {peak:>9}  {what}")
@@ -65,9 +68,6 @@ fn write_lock(lock: &LockPressure, pressure: &PressureReport, phases_only: bool,
     }
     for phase in &lock.phases {
         write_phase(phase, screen, out);
-    }
-    if !phases_only {
-        older(lock, screen, out);
     }
 }
 
@@ -96,13 +96,14 @@ fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> 
 }
 
 fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
+    let (mean, peak) = (numbers::percent(phase.csp_mean), numbers::percent(phase.csp_peak));
+    // A phase of one interval has no other peak.
+    let peak = if peak == mean { String::new() } else { format!(" (peak {peak})") };
     let text = format!(
-        "from {} to {}: threads were blocked for {}, {} of the time in which they did not wait (peak {})",
+        "from {} to {}: threads were blocked for {}, {mean} of the time in which they did not wait{peak}",
         moment(phase.start_ns),
         numbers::time(phase.end_ns),
         numbers::time(phase.acquiring_ns),
-        numbers::percent(phase.csp_mean),
-        numbers::percent(phase.csp_peak)
     );
     for line in prose::wrapped(&text, screen.width, FIGURES) {
         let _ = writeln!(out, "{line}");
@@ -112,8 +113,11 @@ fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
             let _ = writeln!(out, "{line}");
         }
     }
-    chain("blocked longest in", &phase.waiter_stack, screen, out);
-    chain("owned longest by", &phase.owner_stack, screen, out);
+    chain("most blocked time in", &phase.waiter_stack, screen, out);
+    // Who owned a lock that was mostly free is not why threads were blocked.
+    if phase.owned_ns as f64 >= OWNED * phase.acquiring_ns as f64 {
+        chain("most owned time by", &phase.owner_stack, screen, out);
+    }
 }
 
 /// `94 % hand-off (...), 5.5 % VM pauses, 0.2 % owned by a thread`: how the blocked time of a phase divides. Only where
@@ -150,24 +154,6 @@ fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
     let stack = FindingStack { whose: what.to_owned(), frames: frames.to_vec() };
     let text = brief::folded(&stack, screen.width.saturating_sub(BELOW));
     for line in prose::wrapped(&text, screen.width, BELOW) {
-        let _ = writeln!(out, "{}", screen.faint(&line));
-    }
-}
-
-fn older(lock: &LockPressure, screen: &Screen, out: &mut String) {
-    let older = &lock.other_tools;
-    let mut parts = Vec::new();
-    if let Some(failed) = older.failed_acquisitions {
-        parts.push(numbers::counted(failed, "contention", "contentions"));
-    }
-    parts.push(format!("blocked time / elapsed time {}", numbers::percent(older.acquiring_per_elapsed)));
-    if let Some(held) = older.critical_section_ns {
-        parts.push(format!(
-            "owned for {} at a time, on average, while threads were blocked",
-            numbers::time(held as u64)
-        ));
-    }
-    for line in prose::wrapped(&format!("metrics of older tools: {}", parts.join(", ")), screen.width, FIGURES) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -229,13 +215,12 @@ PRESSURE  blocked time / time in which threads did not wait, in intervals of 1.0
                     of the time in which they did not wait (peak 50 %)
                       of this: 75 % hand-off (the lock was free, but the next
                       thread had not run yet), 25 % owned by a thread
-                      blocked longest in Shop.sell:12 < Server.run:7
-                      owned longest by Shop.restock:88
-                    metrics of older tools: blocked time / elapsed time 0 %
+                      most blocked time in Shop.sell:12 < Server.run:7
+                      most owned time by Shop.restock:88
 
   Threads that did not wait were on CPU, ready, blocked, asleep or in I/O.
   Percentages in findings are parts of the active thread time, which contains
-  waits, too
+  waits, too. The bars of each lock are scaled to its own peak.
 ";
         assert_eq!(out, expected, "{out}");
     }

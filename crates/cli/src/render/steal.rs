@@ -100,7 +100,7 @@ fn threads(what: &str, rows: &[Named], top: usize, screen: &Screen, out: &mut St
     }
     let is_any_service = rows.iter().take(top).any(|named| named.is_service);
     let service = if is_any_service { "; (service): of the JVM or Headway" } else { "" };
-    title(what, &format!("no CPU: part of the time in which they could run{service}"), screen, out);
+    title(what, &format!("no CPU: part of the time in which they ran or were ready{service}"), screen, out);
     let _ = writeln!(out, "{}", screen.faint(head().trim_end()));
     for named in rows.iter().take(top) {
         let service = if named.is_service { "  (service)" } else { "" };
@@ -166,7 +166,7 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
     }
     title(
         "LOCKS WHOSE OWNERS MAY HAVE HAD NO CPU",
-        "no CPU: estimated; part: of blocked, with its bounds",
+        "no CPU: of the owner, estimated; part: no CPU / blocked, with its bounds",
         screen,
         out,
     );

@@ -38,13 +38,13 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
         (tree.approximate, "~: the owner was in this method, or in one that the compiler had inlined into it"),
         (
             report.rows.iter().any(is_of_waits),
-            "conditional: waits, which are not blocked time and not in the totals above; percentages are of all waits",
+            "conditional: waits in java.util.concurrent. They are not blocked time, and not in the totals above. Percentages are parts of these waits",
         ),
         (tree.paused, "VM pause: the part of the row's time in which the JVM had stopped all threads"),
         (
             report.rows.iter().any(has_parts),
-            "If several threads owned the lock during one contention, the contention counts in the row of each. longest: \
-             the longest time of one contention in this row",
+            "A contention counts in each row that has a part of its time: do not add up counts. longest: the longest time of \
+             one contention in this row",
         ),
     ];
     for (_, legend) in legends.into_iter().filter(|(is_used, _)| *is_used) {

@@ -121,9 +121,11 @@ impl CausalReport {
 
 fn nothing(path: &Path, notes: &[String]) -> Failure {
     let why = match notes {
-        [] => "has no experiments: it was not made by `headway causal`, the program said no progress point, or it \
-               ended within the first second"
-            .to_owned(),
+        [] => {
+            "has no experiments: the recording was not made by `headway causal`, no progress point was reached, or the \
+               program ended within the first second"
+                .to_owned()
+        }
         notes => format!("has no experiments: {}", notes.join("; ")),
     };
     Failure::UselessRecording { path: path.to_owned(), problem: why }
