@@ -37,6 +37,8 @@ const OUTSIDE: [&str; 5] = [
     "java.net.Socket",
     "sun.nio.ch.",
 ];
+/// Methods in which a thread sleeps or waits.
+const SLEEPS: [&str; 3] = ["java.lang.Thread.sleep", "java.lang.Object.wait", "jdk.internal.misc.Unsafe.park"];
 /// From this part of the sampled time on it is said that an owner did not run.
 const OFTEN_OFF: f64 = 0.1;
 /// How much of the time samples cover is said where it is less than this part.
@@ -432,7 +434,9 @@ fn add(doings: &mut Doings, activity: &OwnerActivity) {
         let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), true) else { continue };
         let ns = (path.share * activity.sampled_ns as f64).round() as u64;
         // Native methods have no lines.
-        let is_code = |leaf: &str| without_line(leaf) != leaf && !OUTSIDE.iter().any(|prefix| leaf.starts_with(prefix));
+        let is_code = |leaf: &str| {
+            without_line(leaf) != leaf && !OUTSIDE.iter().chain(&SLEEPS).any(|prefix| leaf.starts_with(prefix))
+        };
         if path.stack.first().is_some_and(|leaf| is_code(leaf)) {
             *doings.in_code.entry(doing.clone()).or_default() += ns.max(1);
         }
