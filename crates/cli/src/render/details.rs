@@ -139,8 +139,8 @@ fn parks(sites: &[ParkSite], is_foreign: bool, top: usize, screen: &Screen, out:
         return;
     }
     // Headway's own parks are contentions or waits as well.
-    let above = if is_foreign { "" } else { "; this time is in the tables above, too" };
-    title("PARKING", &format!("parks that ended, by class of the object{above}"), screen, out);
+    let above = if is_foreign { "" } else { "; also in the tables above" };
+    title("PARKING", &format!("parks that ended, by class{above}"), screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {
