@@ -33,6 +33,10 @@ const MOST_OF_LIFE: f64 = 0.5;
 const BY_PEERS: f64 = 0.3;
 /// The same of the waits that somebody ended: others reached their limit.
 const MOST_BY_PEERS: f64 = 0.5;
+/// At least so many of them: one may be chance.
+const LEAST_BY_PEERS: u64 = 3;
+/// Part of what a group waits for that others end, from which on it does not only hand on.
+const MUCH_BY_OTHERS: f64 = 0.25;
 /// Part of the other group's waits that this one ends, from which on each waits for
 /// what the other does.
 const MUTUAL: f64 = 0.1;
@@ -197,11 +201,23 @@ impl Ended {
 
     /// True if those that ended these waits did something for so short a time that the waits cannot have been for it, as
     /// of one that only hands work on to free workers.
-    fn had_no_time(&self, site: &Site, names: &Names) -> bool {
+    /// Who waited for others meanwhile may have had them do it.
+    fn had_no_time(&self, site: &Site, waiters: &[String], names: &Names) -> bool {
+        if site.notifiers.keys().any(|by| self.waits_for_others(names.text(*by), waiters)) {
+            return false;
+        }
         let time: u64 = site.notifiers.keys().filter_map(|by| self.did_not_wait_ns.get(names.text(*by))).sum();
         let longest = site.threads.values().copied().max().unwrap_or(0);
         let are_known = site.notifiers.keys().all(|by| self.did_not_wait_ns.contains_key(names.text(*by)));
         are_known && longest > LONGER.saturating_mul(time)
+    }
+
+    /// True if threads that are neither of this group nor of `waiters` end much of what the group waits for.
+    fn waits_for_others(&self, group: &str, waiters: &[String]) -> bool {
+        let all = self.of.get(group).copied().unwrap_or(0);
+        let ends = |by: &str| self.by.get(&(group.to_owned(), by.to_owned())).copied().unwrap_or(0);
+        let known: u64 = ends(group) + waiters.iter().filter(|by| *by != group).map(|by| ends(by)).sum::<u64>();
+        share(all.saturating_sub(known), all) >= MUCH_BY_OTHERS
     }
 
     /// True if threads of the group end waits of others.
@@ -250,8 +266,11 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
         site.notifiers.iter().filter(|(by, _)| groups.iter().any(|g| g == names.text(**by))).map(|(_, n)| n).sum()
     };
     // In the middle of their work, threads that give each other what they wait for do so however often they give up.
-    let are_most_of_peers =
-        || !stack.is_shallow(SHALLOW_FOR_MOST) && share(of_peers(), site.notifiers.values().sum()) >= MOST_BY_PEERS;
+    let are_most_of_peers = || {
+        !stack.is_shallow(SHALLOW_FOR_MOST)
+            && of_peers() >= LEAST_BY_PEERS
+            && share(of_peers(), site.notifiers.values().sum()) >= MOST_BY_PEERS
+    };
     let are_of_peers = || share(of_peers(), site.count) >= BY_PEERS || are_most_of_peers();
     // A latch for each wait, opened by threads of the same kind, is no meeting.
     let gives_on = site.synchronizer == Synchronizer::CountDownLatch && site.changes_lock;
@@ -259,7 +278,7 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     if (!rendezvous || gives_on) && site.threads.len() > 1 && are_of_peers() {
         return EntryKind::WaitPermit;
     }
-    let is_hand_out = || stack.is_shallow(ROOT) && ended.had_no_time(site, names);
+    let is_hand_out = || stack.is_shallow(ROOT) && ended.had_no_time(site, &groups, names);
     let client = matches!(&groups[..], [group] if ended.is_client(group, &site.notifiers, names)) && !is_hand_out();
     // A worker waits for work at the same place always; who waits on an object for
     // each occasion waits for that one thing.

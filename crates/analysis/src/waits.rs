@@ -56,6 +56,8 @@ pub(crate) struct Site {
 pub(crate) struct Unanswered {
     /// When that was; zero if it never was.
     pub since: TimeNs,
+    /// When the first interval after it began; zero if there is none.
+    first: TimeNs,
     /// The time of intervals that do not change any more.
     before_ns: u64,
     /// Until when they are in `before_ns`, or left out.
@@ -73,7 +75,7 @@ impl Unanswered {
     const LAST: usize = 8;
 
     /// For how long at least, after it, some thread waited until its limit or without an end: two at the same time count
-    /// once.
+    /// once. Of a long wait in which more than eight others ended apart from each other, the time before those is left out.
     pub fn waited_ns(&self) -> u64 {
         self.before_ns + self.last[..self.len].iter().map(|(start, end)| end.since(*start).0).sum::<u64>()
     }
@@ -92,6 +94,7 @@ impl Unanswered {
         if is_late || end <= start {
             return;
         }
+        self.first = if self.first == TimeNs(0) { start } else { self.first.min(start) };
         while let Some((begin, until)) = self.last[..self.len].last().filter(|(_, until)| *until >= start) {
             (start, end) = (start.min(*begin), end.max(*until));
             self.len -= 1;
@@ -110,7 +113,9 @@ impl Unanswered {
     /// Both together, after the last that ended in either: the longer time of the two, without what may lie before that.
     pub fn and(self, other: Unanswered) -> Unanswered {
         let since = self.since.max(other.since);
-        let after = |one: Unanswered| one.waited_ns().saturating_sub(since.since(one.since).0);
+        // Where none was ever ended, no thread waited before the first interval.
+        let begin = |one: Unanswered| one.since.max(one.first);
+        let after = |one: Unanswered| one.waited_ns().saturating_sub(since.since(begin(one)).0);
         let before_ns = after(self).max(after(other));
         let has_sums = self.has_sums || other.has_sums;
         // Nothing more comes to these.
@@ -630,6 +635,15 @@ mod tests {
         let other = ended.and(unanswered(&[(0, 90, false), (92, 120, true)]));
         assert_eq!((other.since, other.waited_ns()), (TimeNs(90), 28));
     }
+
+    #[test]
+    fn a_place_where_no_wait_was_ever_ended_counts_from_its_first_one() {
+        let boot = 7_000_000_000_000;
+        let never = unanswered(&[(boot + 100, boot + 200, true)]);
+        let both = never.and(unanswered(&[(boot, boot + 120, false)]));
+        assert_eq!((both.since, both.waited_ns()), (TimeNs(boot + 120), 80));
+    }
+
     /// Each wakes another one, which waits on for a moment, while most wait for long.
     #[test]
     fn a_wait_counts_whole_though_shorter_ones_ended_in_it() {

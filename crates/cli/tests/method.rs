@@ -68,6 +68,10 @@ fn threads_and_groups_have_sections_of_their_own() {
     assert!(sections("thread").iter().filter(|name| name.starts_with("contender-")).count() > 1);
     assert_eq!(sections("group").iter().filter(|name| name.starts_with("contender-")).count(), 1);
     refuses(headway(["report", "--by", "thread"]).arg(asprof()), 2, "--by thread and --by group belong to --method");
+    // What is configured is for reports of locks.
+    let configured =
+        headway(["report", "--method"]).arg(asprof()).env("HEADWAY_REPORT_BY", "lock").output().expect("runs");
+    assert!(configured.status.success(), "{configured:?}");
     for by in ["lock-name", "owner-method,lock"] {
         let sentence = "--by: with --method, it takes only `thread` or `group`";
         refuses(headway(["report", "--method", "--by", by]).arg(asprof()), 2, sentence);

@@ -156,7 +156,7 @@ impl Loss {
                 "threads blocked on a monitor all the time, since before the recording: not counted"
             }
             Loss::SeqGap => "events known to be missing from a lock's order",
-            Loss::AnalysisFull => "details (such as call stacks, owners or intervals) that were added up or left out because a table of the analysis was full; docs/troubleshooting.md says which numbers are right",
+            Loss::AnalysisFull => "details (such as call stacks, owners or intervals) that were added up or left out because a table was full, of this analysis or of the one in the JVM; docs/troubleshooting.md says which numbers are right",
             Loss::WriteFailed => {
                 "events that could not be written to the recording, or that another program cut off from its file"
             }

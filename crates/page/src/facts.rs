@@ -63,7 +63,8 @@ fn ledger(report: &Report) -> Ledger {
 }
 
 /// What was measured of the application's threads and is not in the entries of the ledger for it, because an event says
-/// that the thread waited or was blocked at that time: on CPU (it spun), and runnable (it had been woken).
+/// that the thread waited or was blocked at that time: on CPU (it spun), and runnable (it had been woken). Of what the bar
+/// shows as a pause of the VM, threads may have been runnable for all of it: this is what it was at least.
 fn while_waiting(report: &Report) -> (u64, u64) {
     let threads = report.steal.iter().flat_map(|steal| &steal.threads);
     let measured = threads.filter(|thread| !thread.is_service || thread.is_carrier).map(|thread| &thread.totals);
@@ -74,7 +75,7 @@ fn while_waiting(report: &Report) -> (u64, u64) {
     }
     let ns = |entries: &[EntryKind]| entries.iter().map(|entry| report.ledger.ns(*entry)).sum::<u64>();
     let no_cpu = ns(&[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal]);
-    (ran.saturating_sub(ns(&[EntryKind::Cpu])), ready.saturating_sub(no_cpu))
+    (ran.saturating_sub(ns(&[EntryKind::Cpu])), ready.saturating_sub(no_cpu + ns(&[EntryKind::Pause])))
 }
 
 fn virtual_threads(found: &VirtualThreadsReport) -> VirtualThreads {

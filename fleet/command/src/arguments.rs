@@ -271,7 +271,7 @@ pub enum Task {
     },
     /// Run a query with Apache Spark, compute views, or sums of hours and days, or search for regressions
     Submit(Box<Submit>),
-    /// Show each day of the store: batches, files, rows, bytes, and how much of it is in the hourly sums (service buckets)
+    /// Show each day of the store: batches, files, rows, bytes, and how many service buckets have sums of hours
     Status(Place),
     /// Merge small files, compute the sums of hours, and delete unused files that are older than a day
     Compact {

@@ -7,13 +7,13 @@ use object_store::{ClientConfigKey, RetryConfig};
 use std::error::Error;
 use std::time::Duration;
 
-/// How long a request is waited for, and how often it is tried. An attempt begins only within `within`, so a request
-/// takes at most `within` and `request` together.
+/// How long a request is waited for, and how often it is tried. A failed attempt is followed by another one only within
+/// `within`, after a pause, so a request takes little more than `within` and `request` together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Until there is a connection.
     pub connect: Duration,
-    /// From the connection to the last byte of the answer.
+    /// From the beginning, connecting included, to the last byte of the answer.
     pub request: Duration,
     /// Attempts after the first one.
     pub retries: usize,
@@ -73,7 +73,7 @@ pub(crate) fn unanswered(place: &str, error: &object_store::Error) -> Option<Sto
         return Some(StoreError::NoCredentials(place.to_owned()));
     }
     let why = match kind(error)? {
-        HttpErrorKind::Timeout => "no answer within the time limit (AWS_TIMEOUT raises it)",
+        HttpErrorKind::Timeout => "no answer within the time limit (AWS_TIMEOUT and AWS_CONNECT_TIMEOUT raise it)",
         HttpErrorKind::Connect => "no connection",
         _ => return None,
     };
@@ -107,7 +107,7 @@ mod tests {
         retries: 2,
         within: Duration::from_secs(60),
     };
-    const SILENT: &str = "s3://locks/rows cannot be reached: no answer within the time limit (AWS_TIMEOUT raises it). \
+    const SILENT: &str = "s3://locks/rows cannot be reached: no answer within the time limit (AWS_TIMEOUT and AWS_CONNECT_TIMEOUT raise it). \
                           Check AWS_ENDPOINT, AWS_REGION, the network and proxies";
 
     /// A server that takes connections and never answers, and how many it took.

@@ -24,7 +24,7 @@ export function Table<Row extends object>({ one, label, from, answer: { rows, mo
   const { pick } = view.value;
   if (rows.length === 0) return <p class="empty">No rows with this filter.</p>;
   const idOf = (row: Row) => JSON.stringify(partsOf(row));
-  const download = () => csv([columns.map(({ id }) => id), ...rows.map((row) => columns.map(({ value }) => value(row)))]);
+  const download = () => csv([columns.map(({ id }) => id), ...rows.map((row) => columns.map(({ value, exported }) => (exported ?? value)(row)))]);
   return (
     <>
       <div class="sideways">
@@ -50,7 +50,7 @@ function leastWidth<Row>(columns: Column<Row>[]): number {
 /** A column of numbers. */
 export function number<Row, Id extends string>(id: Id, title: string, why: string, value: (row: Row) => number | null | undefined, format: (n: number) => string = count, width = "84px"): Column<Row, Id> {
   const cell = (row: Row) => <span class="number">{shown(value(row), format)}</span>;
-  return { id, title, why, width, value: (row) => value(row) ?? -1, cell };
+  return { id, title, why, width, value: (row) => value(row) ?? -1, exported: (row) => value(row) ?? "", cell };
 }
 
 function shown(value: number | null | undefined, format: (n: number) => string): string {

@@ -43,9 +43,10 @@ export function NoSample({ within }: { within: Step[] }) {
   return answers && <>{noSample(freeOf(answers[0]))}</>;
 }
 
-/** Without packages: what distinguishes methods is at the end, where a narrow window cuts. */
-function shortOf(spot: string): string {
-  return spot.split(CALLED_FROM).map((frame) => split(frame)[1]).join(CALLED_FROM);
+/** Without packages: what distinguishes methods is at the end, where a narrow window cuts. Those that would be the same keep theirs. */
+function shortNames(spots: string[]): string[] {
+  const short = spots.map((spot) => spot.split(CALLED_FROM).map((frame) => split(frame)[1]).join(CALLED_FROM));
+  return short.map((name, at) => (short.indexOf(name) === short.lastIndexOf(name) ? name : spots[at]!));
 }
 
 /** Where inside the owner the time of a selection went. */
@@ -64,6 +65,7 @@ export function Inside({ within }: { within: Step[] }) {
   const waiting = hows.value.indexOf(HOWS.indexOf("waiting"));
   const waited = waiting < 0 ? 0 : hows.total[waiting]!;
   const rest = spots.slice(MOST).reduce((sum, spot) => sum + spot.total, 0);
+  const short = shortNames(spots.slice(0, MOST).map((spot) => spot.text));
   const line = (key: string, total: number, text: ComponentChildren, why: string) => (
     <li key={key} title={why}>
       <span class="number">{percent(total / coverage.whole)}</span>
@@ -82,7 +84,7 @@ export function Inside({ within }: { within: Step[] }) {
       ) : (
         <>
           <ol class="spots">
-            {spots.slice(0, MOST).map((spot) => line(spot.text, spot.total, <code class="cut">{shortOf(spot.text)}</code>, spot.text))}
+            {spots.slice(0, MOST).map((spot, at) => line(spot.text, spot.total, <code class="cut">{short[at]}</code>, spot.text))}
             {rest > 0 && line("rest", rest, <span class="hint">{times(spots.length - MOST, "more line")} in the flame graph</span>, "Lines with less time")}
             {coverage.notSampled > 0 && line("none", coverage.notSampled, <span class="hint">not sampled</span>, "Blocked time with a known owner of which no sample shows what the owner did")}
           </ol>

@@ -133,10 +133,15 @@ function ThreadTime({ facts }: { facts: Facts }) {
 /** What the CPU shortage counts and the bar does not: the CPU time of threads that an event says waited. */
 function WhileWaiting({ ledger }: { ledger: Ledger }) {
   const [ran, ready] = ledger.whileWaitingNs;
-  if (ran + ready < ledger.activeNs / 20) return null;
+  const least = ledger.activeNs / 20;
+  const said = [
+    ...(ready < least ? [] : [`they had no CPU for at least ${duration(ready)} (a wait lasts until the thread runs again)`]),
+    ...(ran < least ? [] : [`they ran for ${duration(ran)}`]),
+  ];
+  if (said.length === 0) return null;
   return (
-    <p class="hint" title="The parts “on CPU” and “ready, no CPU” do not contain these times; the CPU shortage does">
-      While threads were waiting, blocked or idle, they ran for {duration(ran)} in total and had no CPU for {duration(ready)}: a wait lasts until the thread runs again.
+    <p class="hint" title="The parts “on CPU” and “ready, no CPU” do not contain this time; the CPU shortage does">
+      While threads were waiting, blocked or idle, {said.join(", and ")}.
     </p>
   );
 }

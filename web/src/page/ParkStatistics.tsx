@@ -34,11 +34,12 @@ export function ParkStatistics() {
   if (!answers) return <p aria-busy="true">…</p>;
   const { executionNs, blockers, leftOut } = answers[0].whole.parks;
   const wanted = lock.replace(/^=/, "").toLowerCase();
+  const facts = factsOf(recording);
   const rows = blockers.filter((row) => names.lock(row.lock).name.toLowerCase().includes(wanted));
   const columns = columnsOf(names, lines);
   const picked = rows.find((row) => pick[0]?.by === "lock" && pick[0].key === names.lock(row.lock).name);
   if (rows.length === 0) {
-    return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : neverText("No thread parked", records(factsOf(recording)?.settings ?? [], "park"), "park")}</p>;
+    return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : neverText("No thread parked", facts ? records(facts, ["park"]) : null, "park")}</p>;
   }
   return (
     <>

@@ -88,7 +88,7 @@ function Waits({ mode }: { mode: Waiting }) {
     { id: "ended", title: "how it ended", why: "How the waits ended; not shown for locks", width: "minmax(190px, 0.5fr)", narrow: "minmax(100px, 0.8fr)", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
   ];
   if (!rows) return <p aria-busy="true">…</p>;
-  if (rows.length === 0) return <p class="empty">{occurred ? `${empty} in this range and filter${services ? "" : "; check “JVM threads” to include the JVM's own threads"}.` : neverText(empty, records(facts?.settings ?? [], event), event)}</p>;
+  if (rows.length === 0) return <p class="empty">{occurred ? `${empty} in this range and filter${services ? "" : "; check “JVM threads” to include the JVM's own threads"}.` : neverText(empty, facts ? records(facts, [event]) : null, event)}</p>;
   return (
     <>
       <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(rows.find((row) => row.name === picked)?.lock)}

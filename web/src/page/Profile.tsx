@@ -21,18 +21,18 @@ interface Weight {
   kinds: Kind[];
   of: Aspect;
   why: string;
-  /** The event of `-e`, what is said if it was recorded and did not occur, and otherwise. */
-  event: string;
+  /** The events of `-e`, what is said if they were recorded and did not occur, and otherwise. */
+  events: string[];
   never: string;
   empty: string;
 }
 
 const TIMES: Record<(typeof WEIGHTS)[number], Weight> = {
-  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", event: "cpu", never: "No thread was sampled on a CPU.", empty: "No CPU samples were recorded (-e cpu records them)." },
-  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", event: "wall", never: "No thread was sampled.", empty: "No wall-clock samples were recorded (-e wall records them)." },
-  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", event: "monitor", never: "No thread was blocked on a lock.", empty: "No blocked time was recorded (-e lock records it)." },
-  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", event: "monitor", never: "No thread was blocked on a lock.", empty: "No blocked time was recorded (-e lock records it)." },
-  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", event: "monitor", never: "No thread waited.", empty: "No waits were recorded (-e lock records them)." },
+  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call stack.", events: ["cpu"], never: "No thread was sampled on a CPU.", empty: "No CPU samples were recorded (-e cpu records them)." },
+  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", events: ["wall"], never: "No thread was sampled.", empty: "No wall-clock samples were recorded (-e wall records them)." },
+  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call stack that wanted the lock.", events: ["monitor", "park"], never: "No thread was blocked on a lock.", empty: "No blocked time was recorded (-e lock records it)." },
+  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call stack of the lock's owner.", events: ["monitor", "park"], never: "No thread was blocked on a lock.", empty: "No blocked time was recorded (-e lock records it)." },
+  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call stack.", events: ["monitor", "park"], never: "No thread waited.", empty: "No waits were recorded (-e lock records them)." },
 };
 
 const TITLES: Record<(typeof SHAPES)[number], string> = { flame: "Flame graph", tree: "Calling context tree", flat: "Methods", callers: "Callers" };
@@ -47,8 +47,8 @@ export function Profile() {
   const chosen = WEIGHTS.find((one) => one === weight) ?? firstFilled(facts);
   const { kinds, of, why } = TIMES[chosen];
   const occurred = kinds.some((one) => (facts.entries[KINDS.indexOf(one)] ?? 0) > 0);
-  const { event, never, empty: missing } = TIMES[chosen];
-  const empty = occurred ? "None in this range and filter. “Show all” removes both." : records(facts.settings, event) ? never : missing;
+  const { events, never, empty: missing } = TIMES[chosen];
+  const empty = occurred ? "None in this range and filter. “Show all” removes both." : records(facts, events) ? never : missing;
   const form = sandwich !== "" ? "sandwich" : shape || "flame";
   const fold = folding !== "all";
   const scope = scopeOf(view.value, whole, of === "owner-chain" || chosen === "blocked" ? kinds.filter((one) => kind === "all" || one === kind) : kinds);

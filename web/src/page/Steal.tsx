@@ -214,7 +214,7 @@ function Threads() {
         <>
           <TreeTable label="Time without a CPU, by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={view.value.sort} otherwise="-offCpu" onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
-            {single ? <Counted rows={rows} /> : times(rows.length, "group")}
+            {single ? <Counted rows={rows} leftOut={leftOut} /> : times(rows.length, "group")}
             {leftOut > 0 && `; ${count(leftOut)} with less time not shown`}
             <button type="button" class="small push" title="Download as CSV" onClick={() => save("steal.csv", "text/csv", csv([["name", "cpu_ns", "steal_ns", "throttled_ns", "run_queue_ns", "off_cpu_ns", "off_cpu_share"], ...rows.map((row) => [row.name, row.ran, row.steal, row.throttled, row.queued, row.offCpu, row.share])]))}>CSV</button>
           </p>
@@ -224,13 +224,13 @@ function Threads() {
   );
 }
 
-/** How many threads the table has, and how many of the application it does not have. */
-function Counted({ rows }: { rows: Row[] }) {
+/** How many threads the table has, and how many of the application it does not have, if it shows all that were measured. */
+function Counted({ rows, leftOut }: { rows: Row[]; leftOut: number }) {
   const names = useNames(view.value.recording);
   const { range, thread, recording } = view.value;
   const threads = rows.map(({ value }) => names.thread(value));
   const own = threads.filter(({ kind }) => kind < JVM).reduce((sum, { others }) => sum + Math.max(1, others), 0);
-  const missing = range || thread !== "" ? 0 : (factsOf(recording)?.threads ?? 0) - own;
+  const missing = range || thread !== "" || leftOut > 0 ? 0 : (factsOf(recording)?.threads ?? 0) - own;
   return (
     <span title={missing > 0 ? "Virtual threads, whose carriers are measured; and threads that did not run" : undefined}>
       {threadsText(own, threads)}

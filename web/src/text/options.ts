@@ -1,4 +1,5 @@
 // The settings of a recording as the options of the command line.
+import type { Facts } from "../data/contract";
 import { count, duration } from "./units";
 
 /** What an option is called that has the value, or nothing where it has its default. */
@@ -29,15 +30,24 @@ export function leavesOutLocks(settings: [string, string][]): boolean {
 }
 
 /** What JFR calls what an event of `-e` records. */
-const OF_JFR: Record<string, string> = { monitor: "jdk.JavaMonitorWait", park: "jdk.ThreadPark", cpu: "jdk.ExecutionSample" };
+const OF_JFR: Record<string, string[]> = { monitor: ["jdk.JavaMonitorEnter", "jdk.JavaMonitorWait"], park: ["jdk.ThreadPark"], cpu: ["jdk.ExecutionSample"] };
 
-/** True if an event of `-e` was recorded, whether or not it occurred; null if the recording does not say. */
-export function records(settings: [string, string][], event: string): boolean | null {
-  const value = (wanted: string) => settings.find(([name]) => name === wanted)?.[1];
+/** True if all these events of `-e` were recorded, whether or not they occurred; null if the recording does not say, or if
+ * something may have kept a part of them out: `--safe`, a part of Headway that did not work, a threshold of JFR. */
+export function records({ settings, degraded }: Pick<Facts, "settings" | "degraded">, wanted: string[]): boolean | null {
+  const value = (name: string) => settings.find(([known]) => known === name)?.[1];
   const events = value("events")?.split(/[,+]/);
-  if (events) return events.includes(event) || (events.includes("lock") && (event === "monitor" || event === "park"));
-  const enabled = value(`${OF_JFR[event]}#enabled`);
-  return enabled === undefined ? null : enabled === "true";
+  if (events) {
+    const isThere = (event: string) => events.includes(event) || (events.includes("lock") && (event === "monitor" || event === "park"));
+    if (!wanted.every(isThere)) return false;
+    const isPartial = value("safe") === "true" || wanted.some((event) => degraded.some(([name]) => name.startsWith(event)));
+    return isPartial ? null : true;
+  }
+  const ofJfr = wanted.flatMap((event) => OF_JFR[event] ?? []);
+  const enabled = ofJfr.map((event) => value(`${event}#enabled`));
+  if (enabled.length === 0 || enabled.includes(undefined)) return null;
+  if (enabled.includes("false")) return false;
+  return ofJfr.every((event) => Number.parseFloat(value(`${event}#threshold`) ?? "0") === 0) ? true : null;
 }
 
 /** Why a table about an event is empty in the whole recording: nothing happened, or nothing was recorded. */

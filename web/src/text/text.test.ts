@@ -129,9 +129,16 @@ describe("settings of a recording", () => {
   });
 
   it("know whether an event was recorded that did not occur", () => {
-    const park = (settings: [string, string][]) => records(settings, "park");
+    const recorded = (settings: [string, string][], wanted = ["park"], degraded: [string, string][] = []) => records({ settings, degraded }, wanted);
+    const park = (settings: [string, string][]) => recorded(settings);
     expect([park([["events", "monitor,park,steal"]]), park([["events", "lock"]]), park([["events", "cpu"]])]).toEqual([true, true, false]);
     expect([park([["jdk.ThreadPark#enabled", "true"]]), park([["jdk.ThreadPark#enabled", "false"]]), park([])]).toEqual([true, false, null]);
+    const threshold = (value: string) => park([["jdk.ThreadPark#enabled", "true"], ["jdk.ThreadPark#threshold", value]]);
+    expect([threshold("0 ns"), threshold("20 ms")]).toEqual([true, null]);
+    expect(park([["events", "lock"], ["safe", "true"]])).toBe(null);
+    expect(recorded([["events", "lock"]], ["park"], [["park-natives", "not bound"]])).toBe(null);
+    expect([recorded([["events", "monitor"]], ["monitor"]), recorded([["events", "monitor"]], ["monitor", "park"])]).toEqual([true, false]);
+    expect(recorded([["jdk.JavaMonitorWait#enabled", "true"]], ["monitor"])).toBe(null);
     expect(neverText("No thread parked", true, "park")).toBe("No thread parked in the whole recording.");
     expect(neverText("No thread parked", false, "park")).toBe("Not recorded: to fill this table, record with -e park (or -e lock).");
     expect(neverText("No thread parked", null, "park")).toContain("does not say whether");

@@ -23,6 +23,8 @@ export interface Column<Row, Id extends string = string> {
   /** The width in a narrow window; null if there is no room for the column there. */
   narrow?: string | null;
   value: (row: Row) => number | string;
+  /** What a file gets, if it is not the value by which rows are sorted. */
+  exported?: (row: Row) => number | string;
   cell: (row: Row) => ComponentChildren;
 }
 

@@ -236,7 +236,7 @@ impl Decoding {
 
     /// True if no collection stopped the program since then. To be asked after the
     /// objects were read.
-    fn nothing_moved_since(&self, time: TimeNs) -> bool {
+    pub fn nothing_moved_since(&self, time: TimeNs) -> bool {
         let (start, end) = (self.agent.gc_start.load(Ordering::SeqCst), self.agent.gc_end.load(Ordering::SeqCst));
         start == 0 && end < time.0
     }

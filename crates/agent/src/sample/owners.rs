@@ -122,7 +122,7 @@ impl Owners {
             waiting: Waiting::on_demand(agent),
             waited_for: Vec::with_capacity(MAX_WAITED_FOR),
             candidates: Vec::new(),
-            armed: ArmedThreads::new(),
+            armed: ArmedThreads::new(task::monotonic_ns()),
             root: Root::default(),
             last_ns: task::monotonic_ns(),
             next_ns: 0,
@@ -144,7 +144,7 @@ impl Owners {
         let since = now.saturating_sub(self.last_ns).min(MAX_WEIGHT_NS);
         self.last_ns = now;
         if !is_calm {
-            self.find_owners();
+            self.find_owners(now);
             self.visit(since, now, sources, arms, decoding, batch);
         }
         if arms {
@@ -322,7 +322,7 @@ impl Owners {
     }
 
     /// Threads that are waited for and not blocked or parked themselves.
-    fn find_owners(&mut self) {
+    fn find_owners(&mut self, now: u64) {
         self.candidates.clear();
         let has_unnamed = self.waited_for.iter().any(|waited| waited.unnamed.is_some());
         for slot in self.agent.threads.iter() {
@@ -337,7 +337,9 @@ impl Owners {
             let thread = self.agent.hotspot.mounted_on(slot);
             let waited = self.waited_for.iter().find(|waited| waited.by(thread, slot));
             let waited = waited.or_else(|| if has_unnamed { self.locked_by(slot) } else { None });
-            let subject = waited.and_then(|_| Subject::of_slot(self.agent, slot));
+            // While a thread may have no event, samples of when it waits would stand for all that it does.
+            let may_be_seen = |subject: &Subject| !self.armed.rests(subject.os_id, now);
+            let subject = waited.and_then(|_| Subject::of_slot(self.agent, slot)).filter(may_be_seen);
             self.candidates.extend(subject.zip(waited.copied()));
         }
     }
@@ -375,6 +377,8 @@ impl Owners {
         for at in 0..visits {
             let Some((subject, waited)) = self.candidates.get((self.turn + at) % all).copied() else { continue };
             match self.waiting.look(&subject, decoding) {
+                // It did not wait: all threads were stopped for a collection.
+                Some(_) if !decoding.nothing_moved_since(TimeNs(now)) => {}
                 Some((chain, thread)) => {
                     let (time, weight) = (TimeNs(task::monotonic_ns()), DurationNs(weight));
                     let sample = Sample { time, thread, chain, state: SampleState::Waiting, weight, cpu: None };
@@ -391,6 +395,9 @@ impl Owners {
         if self.armed.has(subject.os_id) || self.armed.rests(subject.os_id, now) {
             return;
         }
+        if !self.armed.can_be_more(now) {
+            return;
+        }
         if self.armed.len() >= MAX_ARMED && waited.owner.is_some() {
             self.make_room(sources);
         }
@@ -404,7 +411,7 @@ impl Owners {
     fn make_room(&mut self, sources: &mut Sources) {
         let other = self.armed.iter().filter(|(_, waited, _)| waited.owner.is_none()).min_by_key(|(_, _, seen)| *seen);
         let Some(other) = other.map(|(thread, ..)| thread) else { return };
-        self.armed.remove(other);
+        self.armed.remove(other, slices(&self.root, other));
         self.close_others(sources);
     }
 

@@ -54,7 +54,7 @@ const PASSED_ON: u64 = 10;
 const CONVOY_HAND_OFF: DurationNs = DurationNs(1_000_000);
 
 /// What is said of the hand-offs of a lock that threads acquire in the order in which they came.
-const FAIR: &str = " The lock is fair: `lock` acquires it only after all threads that already wait for it.";
+const FAIR: &str = " The lock is fair: a thread gets it only after all threads that already wait for it.";
 
 /// Locks of one name.
 #[derive(Debug, Default)]

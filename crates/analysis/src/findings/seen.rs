@@ -37,10 +37,6 @@ const OUTSIDE: [&str; 5] = [
     "java.net.Socket",
     "sun.nio.ch.",
 ];
-/// Methods in which a thread sleeps or waits.
-const SLEEPS: [&str; 3] = ["java.lang.Thread.sleep", "java.lang.Object.wait", "jdk.internal.misc.Unsafe.park"];
-/// From this part of the sampled time on it is said that an owner did not run.
-const OFTEN_OFF: f64 = 0.1;
 /// How much of the time samples cover is said where it is less than this part.
 const COVERED: f64 = 0.995;
 /// The same of waits, where it is less that samples could show.
@@ -182,12 +178,6 @@ pub(super) struct Doings {
     part: Option<f64>,
     /// Of `ns`, what parks of virtual threads say: no samples.
     parked: u64,
-    /// Of `by`, what was in code of Java. A thread that does not run there has no CPU, is blocked or paused: no native
-    /// method slept, waited or read.
-    in_code: FxHashMap<Doing, u64>,
-    /// The sampled time of owners, and the part of it in which they did not run.
-    sampled: u64,
-    not_running: u64,
 }
 
 impl Doings {
@@ -318,7 +308,6 @@ impl Doings {
     /// The same of a thread, or of several.
     pub fn text_about(&self, whose: &Who) -> Option<String> {
         let (who, (doing, part)) = (whose.name.as_str(), self.most()?);
-        let in_code = self.in_code.get(doing).copied().unwrap_or(0) * 2 >= self.by.get(doing).copied().unwrap_or(0);
         let (doing, below) = (doing.text(who), doing.below(who));
         let doing = format!("{doing}{below}");
         let comma = if doing.contains(", ") { "," } else { "" };
@@ -329,25 +318,17 @@ impl Doings {
         }
         let part = percent(part);
         let samples = grouped(self.samples);
-        let off = share(self.not_running, self.sampled);
-        // In code, it did not run for another reason than what the code does.
-        let off = Some(off).filter(|off| in_code && *off >= OFTEN_OFF);
         if self.waiting_for > 0 {
             let covered = share(self.ns, self.waiting_for);
             return Some(match covered < COVERED {
                 true => {
                     let covered = percent(covered);
-                    let off =
-                        off.map(|off| format!(", but did not run for {} of it", percent(off))).unwrap_or_default();
                     format!(
-                        "{blocked_others} {part} of the sampled time{off} ({samples} samples, which cover {covered} of the \
+                        "{blocked_others} {part} of the sampled time ({samples} samples, which cover {covered} of the \
                          time for which it blocked others)."
                     )
                 }
-                false => {
-                    let off = off.map(|off| format!(", but did not run for {}", percent(off))).unwrap_or_default();
-                    format!("{blocked_others} {part} of the time{off} (estimated from {samples} samples).")
-                }
+                false => format!("{blocked_others} {part} of the time (estimated from {samples} samples)."),
             });
         }
         Some(format!("For {part} of the sampled time ({}), {} {doing}.", self.samples_text(), whose.was()))
@@ -427,20 +408,11 @@ impl OfLocks {
 fn add(doings: &mut Doings, activity: &OwnerActivity) {
     doings.samples += activity.samples_taken;
     doings.waiting_for += activity.blocked_ns;
-    doings.sampled += activity.sampled_ns;
-    doings.not_running += activity.waiting_ns;
     doings.parked += activity.parked_ns;
     for path in &activity.stacks {
-        let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), true) else { continue };
-        let ns = (path.share * activity.sampled_ns as f64).round() as u64;
-        // Native methods have no lines.
-        let is_code = |leaf: &str| {
-            without_line(leaf) != leaf && !OUTSIDE.iter().chain(&SLEEPS).any(|prefix| leaf.starts_with(prefix))
-        };
-        if path.stack.first().is_some_and(|leaf| is_code(leaf)) {
-            *doings.in_code.entry(doing.clone()).or_default() += ns.max(1);
+        if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), true) {
+            doings.add(doing, (path.share * activity.sampled_ns as f64).round() as u64, 0);
         }
-        doings.add(doing, ns, 0);
     }
 }
 
@@ -466,7 +438,6 @@ pub(super) fn short(full: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::OwnerPath;
 
     fn doing(frames: &str) -> Option<Doing> {
         Doing::of(frames.split(' '), false)
@@ -580,31 +551,5 @@ mod tests {
              (20 samples, which cover 5.0 % of the time for which it blocked others)."
         );
         assert_eq!(doings.too_few("`A.serve`"), None);
-    }
-
-    #[test]
-    fn an_owner_that_often_did_not_run_is_not_said_to_have_computed_all_the_time() {
-        let seen = |leaf: &str| {
-            let stack = [leaf, "a.A.slow:3", "a.A.serve:9"].map(str::to_owned).to_vec();
-            let activity = OwnerActivity {
-                blocked_ns: 1_600,
-                sampled_ns: 800,
-                waiting_ns: 448,
-                samples_taken: 20,
-                stacks: vec![OwnerPath { share: 0.75, stack }],
-                ..OwnerActivity::default()
-            };
-            let mut doings = Doings::default();
-            add(&mut doings, &activity);
-            doings.text("`A.serve`").unwrap()
-        };
-        assert_eq!(
-            seen("java.lang.StringLatin1.toUpperCase:528"),
-            "While `A.serve` blocked others, it was in `StringLatin1.toUpperCase`, called from `A.slow`, for 100 % of the \
-             sampled time, but did not run for 56 % of it (20 samples, which cover 38 % of the time for which it blocked \
-             others)."
-        );
-        let slept = seen("java.lang.Thread.sleep0");
-        assert!(slept.contains("of the sampled time (20 samples"), "what sleeps does not run: {slept}");
     }
 }

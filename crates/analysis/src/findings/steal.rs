@@ -117,8 +117,9 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut evidence = vec![Evidence::of(entry(cause), lacked_ns(totals), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     evidence.extend(users.zip(idle).map(|(users, part)| Evidence::exact(IDLE, users.idle_ns, Some(part))));
-    // Each start of a thread waits for a CPU: who else used one says little of that.
-    let around = outside.map(|ns| (ns, share(ns, lacked_ns(totals)))).filter(|(_, part)| *part >= MOST);
+    // Each start of a thread waits for a CPU: who else used one says little of that. A quota and a hypervisor do.
+    let around = outside.map(|ns| (ns, share(ns, lacked_ns(totals))));
+    let around = around.filter(|(_, part)| *part >= MOST && cause == Cause::RunQueue);
     evidence.extend(around.map(|(ns, part)| Evidence {
         quality: Quality::Estimated,
         least_ns: Some(ns),
@@ -140,7 +141,10 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut gist = Gist { who: who(group), ..Gist::default() };
     if let Some((_, part)) = around {
         gist.add(&around_lives("At least", part));
-        if let Some(short) = report.short_lived.as_ref().map(ShortLived::text) {
+        // Those of another group started and ended, too, but have no part in this.
+        let is_theirs = |short: &&ShortLived| group.name.is_empty() || short.group == group.name;
+        let short = report.short_lived.as_ref().filter(|_| report.selection.reported.is_none());
+        if let Some(short) = short.filter(is_theirs).map(ShortLived::text) {
             text = format!("{text} {short}");
             gist.add(&short);
         }

@@ -183,6 +183,8 @@ fn finding(root: &Explains, active_ns: u64, names: &Names, grounds: &Grounds<'_>
     if let Some(first) = first {
         // Nobody is blocked on what is waited for.
         let they = match root.direct_ns {
+            // Other chains lead there, too.
+            0 if root.from.len() > 1 => format!("For {} of that time, they", percent(share(root.longest_ns, cost_ns))),
             0 => "They".to_owned(),
             direct => format!(
                 "For {} of that time, they were blocked on this lock. For {}, they",

@@ -454,7 +454,7 @@ impl Group {
             (_, Synchronizer::CyclicBarrier | Synchronizer::Phaser) => format!("the last thread at {words}"),
             (EntryKind::WaitPermit, _) if self.path().is_some_and(|path| is_giving(path, names)) => {
                 match self.synchronizer {
-                    Synchronizer::Other => "room for another item (an unpark)".to_owned(),
+                    Synchronizer::Other => "room for another item".to_owned(),
                     _ => format!("room in {words}"),
                 }
             }

@@ -7,6 +7,7 @@ use crate::suggest;
 use clap::Args;
 use headway_analysis::method::Grouping;
 use headway_analysis::Aspect;
+use std::ffi::OsString;
 
 /// The aspects, one a line.
 const BY_HELP: &str = "\
@@ -77,12 +78,13 @@ impl Breakdown {
         self.by.1.is_some()
     }
 
-    /// Refuses aspects that have no effect on methods.
+    /// Refuses aspects that have no effect on methods, if they were typed: those of the environment and of the
+    /// file are for reports of locks.
     ///
     /// # Errors
     /// `--by` names something else than a report of methods can distinguish.
     pub fn check_groups_methods(&self) -> Result<(), Failure> {
-        match self.by == Aspects::default() || self.groups_methods() {
+        match self.groups_methods() || !is_by_typed(std::env::args_os()) {
             true => Ok(()),
             false => Err(Failure::Usage("--by: with --method, it takes only `thread` or `group`".into())),
         }
@@ -96,6 +98,11 @@ impl Breakdown {
         }
         aspects
     }
+}
+
+/// True if one of these words of a command line is `--by`.
+fn is_by_typed(mut words: impl Iterator<Item = OsString>) -> bool {
+    words.any(|word| word == "--by" || word.as_encoded_bytes().starts_with(b"--by="))
 }
 
 fn aspects(list: &str) -> Result<Aspects, String> {

@@ -121,9 +121,9 @@ pub struct Capture {
     #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
     pub max_rate: Option<u64>,
 
-    /// Sample even if the cost is below --budget: once per interval of this length (us, ms), at a random
+    /// Sample from the start, whatever it costs: once per interval of this length (us, ms), at a random
     /// instant, record the contentions and waits in progress one by one. Use it for recordings that you want
-    /// to compare: all are then sampled in the same way
+    /// to compare: all are then sampled in the same way. Switches the default --budget off
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 

@@ -36,8 +36,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// For the last lines, which count hot calls: a call from one method to another is hot if it takes at least this
-    /// fraction (0.1: 10 %) of the time of the most expensive call of its recording
+    /// The last lines count hot calls. A call from one method to another is hot if it takes at least this fraction of
+    /// the time of the recording's most expensive call (0.1: 10 %)
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

@@ -50,8 +50,8 @@ pub struct Report {
     full: bool,
 
     /// Leave out contentions shorter than this (ns, us, ms, s), also from the total of the blocked time. The bar of
-    /// thread time, the waits and the pressure do not change. (`record --min-duration` is different: it keeps short
-    /// contentions in all totals)
+    /// thread time, the waits and the pressure do not change. Not for sampled recordings. (`record --min-duration` is
+    /// different: it keeps short contentions in all totals)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 

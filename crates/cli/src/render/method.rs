@@ -35,11 +35,7 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     }
     let what = if document.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
     note.push(numbers::counted(document.samples, what.0, what.1));
-    for (count, words) in [(document.without_stack, "without a stack"), (document.truncated, "with the root missing")] {
-        if count > 0 {
-            note.push(format!("{} {words}", numbers::grouped(count)));
-        }
-    }
+    note.extend(incomplete(document));
     let note = note.join(", ");
     let are_threads = |section: &Section| !section.threads.is_empty();
     if !document.sections.is_empty() && document.sections.iter().all(are_threads) {
@@ -59,6 +55,15 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     paragraph(others(activities, &shown), screen, &mut out);
     quality::write(analysed, screen, &mut out);
     out
+}
+
+/// How many have no whole stack.
+fn incomplete(document: &MethodDocument) -> impl Iterator<Item = String> {
+    let counts = [(document.without_stack, "without a stack"), (document.truncated, "with the root missing")];
+    counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, words)| format!("{} {words}", numbers::grouped(count)))
 }
 
 /// How threads were sampled, and where the VM was asked for stacks, what that
@@ -142,7 +147,9 @@ fn self_and_total(section: &Section, unit: Unit, screen: &Screen, out: &mut Stri
 /// The rows that are locks: threads were blocked on them.
 fn locks(section: &Section, document: &MethodDocument, screen: &Screen, out: &mut String) {
     let count = numbers::counted(document.samples, "contention", "contentions");
-    title("LOCKS", &format!("{} of blocked time in {count}", numbers::time(document.total_ns)), screen, out);
+    let mut note = vec![format!("{} of blocked time in {count}", numbers::time(document.total_ns))];
+    note.extend(incomplete(document));
+    title("LOCKS", &note.join(", "), screen, out);
     for lock in section.methods.iter().filter(|row| row.has_self_time()) {
         shared(lock.self_share, lock.self_ns, &lock.method, screen, out);
     }

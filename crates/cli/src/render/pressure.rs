@@ -114,8 +114,10 @@ fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
         }
     }
     chain("most blocked time in", &phase.waiter_stack, screen, out);
-    // Who owned a lock that was mostly free is not why threads were blocked.
-    if phase.owned_ns as f64 >= OWNED * phase.acquiring_ns as f64 {
+    // Who owned a lock that was mostly free is not why threads were blocked. Where little was recorded one by one, that
+    // part says how it was.
+    let recorded_ns = phase.owned_ns + phase.hand_off_ns + phase.pause_ns + phase.unknown_ns;
+    if phase.owned_ns as f64 >= OWNED * recorded_ns as f64 {
         chain("most owned time by", &phase.owner_stack, screen, out);
     }
 }
