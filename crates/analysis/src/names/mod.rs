@@ -524,8 +524,11 @@ pub fn is_machinery(full: &str) -> bool {
     if let Some(rest) = full.strip_prefix("java.util.concurrent.") {
         return is_synchronizer(rest);
     }
-    // Native code on top has no class and so no dot.
-    !full.contains('.') || PREFIXES.iter().any(|prefix| full.starts_with(prefix))
+    // Native code on top has no class and so no dot. A dot is near the beginning, where a loop finds it sooner than a
+    // search made for long texts.
+    let has_class = full.bytes().any(|byte| byte == b'.');
+    let may_be = matches!(full.as_bytes().first(), Some(b'j' | b's'));
+    !has_class || (may_be && PREFIXES.iter().any(|prefix| full.starts_with(prefix)))
 }
 
 /// True for a method of a class through which threads wait for each other, its
