@@ -71,7 +71,7 @@ fn while_waiting(report: &Report) -> (u64, u64) {
     let (mut ran, mut ready) = (0, 0);
     for totals in measured {
         ran += totals.corrected_ns;
-        ready += totals.run_queue_ns.max(totals.throttled_ns) + totals.steal_ns;
+        ready += totals.lacked_ns();
     }
     let ns = |entries: &[EntryKind]| entries.iter().map(|entry| report.ledger.ns(*entry)).sum::<u64>();
     let no_cpu = ns(&[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal]);

@@ -48,12 +48,12 @@ enum Cause {
 pub(super) fn find(report: &Report) -> Vec<Finding> {
     let Some(steal) = &report.steal else { return Vec::new() };
     let groups: Vec<&Named> = steal.groups.iter().filter(|group| !group.is_service || group.is_carrier).collect();
-    let Some(worst) = groups.iter().max_by_key(|group| lacked_ns(&group.totals)) else { return Vec::new() };
+    let Some(worst) = groups.iter().max_by_key(|group| group.totals.lacked_ns()) else { return Vec::new() };
     let all = together(&groups);
-    let who = if share(lacked_ns(&worst.totals), lacked_ns(&all.totals)) >= NEARLY_ALL { worst } else { &all };
+    let who = if share(worst.totals.lacked_ns(), all.totals.lacked_ns()) >= NEARLY_ALL { worst } else { &all };
     // Of threads that have nothing to do it does not matter when they run.
     let busy_ns = report.ledger.total_ns - report.ledger.ns(EntryKind::WaitWork);
-    let lacked = lacked_ns(&who.totals);
+    let lacked = who.totals.lacked_ns();
     let matters = who.totals.runnable_share >= LOST && lacked >= LEAST_NS && lacked as f64 >= LOST * busy_ns as f64;
     matters.then(|| finding(report, steal, who)).into_iter().collect()
 }
@@ -70,13 +70,9 @@ fn together(groups: &[&Named]) -> Named {
         sum.run_queue_ns += totals.run_queue_ns;
         all.threads += group.threads;
     }
-    let lacked = lacked_ns(&all.totals);
+    let lacked = all.totals.lacked_ns();
     all.totals.runnable_share = share(lacked, lacked + all.totals.corrected_ns);
     all
-}
-
-fn lacked_ns(totals: &Totals) -> u64 {
-    totals.steal_ns + totals.throttled_ns.max(totals.run_queue_ns)
 }
 
 fn cause(totals: &Totals) -> Cause {
@@ -102,23 +98,23 @@ fn is_used_up(quota: &QuotaReport, waited_ns: u64) -> bool {
 fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = match cause(totals) {
-        Cause::RunQueue if steal.quota.as_ref().is_some_and(|quota| is_used_up(quota, lacked_ns(totals))) => {
+        Cause::RunQueue if steal.quota.as_ref().is_some_and(|quota| is_used_up(quota, totals.lacked_ns())) => {
             Cause::Throttling
         }
         cause => cause,
     };
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
     let outside = outside_ns(steal, group, report);
-    let part = Some(share(lacked_ns(totals), report.ledger.active_ns()))
+    let part = Some(share(totals.lacked_ns(), report.ledger.active_ns()))
         .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown && outside.is_none());
     let users = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue);
     let others = users.and_then(most_had_by_others);
     let idle = users.and_then(much_idle);
-    let mut evidence = vec![Evidence::of(entry(cause), lacked_ns(totals), Quality::Estimated, part)];
+    let mut evidence = vec![Evidence::of(entry(cause), totals.lacked_ns(), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     evidence.extend(users.zip(idle).map(|(users, part)| Evidence::exact(IDLE, users.idle_ns, Some(part))));
     // Each start of a thread waits for a CPU: who else used one says little of that. A quota and a hypervisor do.
-    let around = outside.map(|ns| (ns, share(ns, lacked_ns(totals))));
+    let around = outside.map(|ns| (ns, share(ns, totals.lacked_ns())));
     let around = around.filter(|(_, part)| *part >= MOST && cause == Cause::RunQueue);
     evidence.extend(around.map(|(ns, part)| Evidence {
         quality: Quality::Estimated,
@@ -128,7 +124,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut text = format!(
         "{} waited {}{} for a CPU and ran for {}{} {}",
         who(group),
-        DurationNs(lacked_ns(totals)),
+        DurationNs(totals.lacked_ns()),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
         if idle.is_some() && around.is_none() { "," } else { ":" },
@@ -175,7 +171,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         subject: if group.name.is_empty() { "all threads".to_owned() } else { code(&group.name) },
         gist,
         details,
-        cost_ns: lacked_ns(totals),
+        cost_ns: totals.lacked_ns(),
         share: part,
         evidence,
         ..Finding::default()
@@ -213,16 +209,16 @@ fn outside_ns(steal: &StealReport, group: &Named, report: &Report) -> Option<u64
     let is_it = |one: &&Named| !one.is_service && !one.is_carrier && (group.name.is_empty() || one.name == group.name);
     let beyond = |one: &Named| {
         let lived_ns = report.ledger.measured.get(&one.name)?.lived_ns;
-        Some(lacked_ns(&one.totals).saturating_sub(lived_ns))
+        Some(one.totals.lacked_ns().saturating_sub(lived_ns))
     };
     let outside = steal.groups.iter().filter(is_it).filter_map(beyond).sum();
-    (share(outside, lacked_ns(&group.totals)) >= OUTSIDE).then_some(outside)
+    (share(outside, group.totals.lacked_ns()) >= OUTSIDE).then_some(outside)
 }
 
 /// Why the bar shows less, where it does: it counts a thread once. What it shows may be woken threads', too. Of one group,
 /// only its own part of the bar counts, unless nearly all of it is theirs.
 fn less_in_bar(group: &Named, report: &Report) -> Option<String> {
-    let lacked_ns = lacked_ns(&group.totals);
+    let lacked_ns = group.totals.lacked_ns();
     let of_all = [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind));
     let of_all: u64 = of_all.iter().sum();
     let ready = match group.name.is_empty() {

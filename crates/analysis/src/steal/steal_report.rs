@@ -105,6 +105,13 @@ pub struct Totals {
     pub runnable_share: f64,
 }
 
+impl Totals {
+    /// How long they were ready to run and had no CPU. Most kernels count a quota's throttling as waiting in the run queue.
+    pub fn lacked_ns(&self) -> u64 {
+        self.steal_ns + self.throttled_ns.max(self.run_queue_ns)
+    }
+}
+
 /// A thread or group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
